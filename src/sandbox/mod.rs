@@ -1,1 +1,111 @@
-//! (being written)
+//! The sandbox port: where every command of an agent and every check runs, and nowhere else.
+//!
+//! A [`Backend`] starts a [`Sandbox`] from a [`Spec`]; inside, process 1 is our own *init*, which runs
+//! commands on request. A sandbox is used for many commands and ends as a whole: nothing it started
+//! outlives it. There is no backend without isolation.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::cycle::id::RunId;
+
+/// Where the work tree is seen inside every sandbox.
+pub const WORK: &str = "/work";
+
+/// What a sandbox is to be: plain data, checked by the backend before anything starts.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// Whose sandbox it is, for labels and for finding what a crash left.
+    pub run: RunId,
+    /// The directory on this machine that is mounted at [`WORK`], writable.
+    pub tree: PathBuf,
+    /// What the whole sandbox may use.
+    pub limits: Limits,
+    /// The unix socket that `127.0.0.1:8080` inside leads to, if this sandbox may speak to the model gateway.
+    pub gateway: Option<PathBuf>,
+}
+
+/// Limits of one sandbox as a whole, over all its commands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Memory in bytes, swap included.
+    pub memory: u64,
+    /// Processes and threads.
+    pub processes: u32,
+    /// Hundredths of one processor: 200 is two processors.
+    pub cpu_percent: u32,
+    /// The largest file that may be written, in bytes.
+    pub file_size: u64,
+}
+
+impl Default for Limits {
+    /// 2 GiB, 512 processes, two processors, files up to 1 GiB.
+    fn default() -> Self {
+        Self { memory: 2 << 30, processes: 512, cpu_percent: 200, file_size: 1 << 30 }
+    }
+}
+
+/// What is run: a shell line, or a program with its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Program {
+    /// Run by `sh -c`.
+    Shell(String),
+    /// Run as it is, the program looked up in the sandbox's `PATH`; never empty.
+    Argv(Vec<String>),
+}
+
+/// One command inside a sandbox. Standard input is at its end unless given; there is no terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// What is run.
+    pub program: Program,
+    /// Directory, relative to the work tree; empty for its root.
+    pub directory: String,
+    /// Variables beside the backend's own `PATH`, `HOME`, `LANG` and prompt-silencing ones.
+    pub environment: BTreeMap<String, String>,
+    /// Bytes for standard input; `None` is end-of-file at once.
+    pub input: Option<Vec<u8>>,
+    /// Wall-clock limit; the whole process group is killed when it is over.
+    pub time_limit: Duration,
+    /// How many bytes of combined output are kept, half from the head and half from the tail.
+    pub keep_output: usize,
+}
+
+/// How a command ended, as the kernel told it to init: never read from the command's output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// It exited with this code.
+    Exit(i32),
+    /// A signal killed it, and it was neither our time limit nor the memory limit.
+    Signal(i32),
+    /// Our time limit was reached and it was killed.
+    TimedOut,
+    /// The kernel killed something in this sandbox for memory while it ran.
+    OutOfMemory {
+        /// The limit in bytes.
+        limit: u64,
+    },
+}
+
+/// What a command printed: standard output and error as they came, head and tail kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The first bytes.
+    pub head: Vec<u8>,
+    /// The last bytes; empty if everything fitted into `head`.
+    pub tail: Vec<u8>,
+    /// How many bytes were left out between the two.
+    pub cut: u64,
+}
+
+/// A finished command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// How it ended.
+    pub end: End,
+    /// How long it ran.
+    pub duration: Duration,
+    /// What it printed.
+    pub output: Output,
+}
