@@ -14,7 +14,7 @@ pub mod forge;
 pub mod gateway;
 pub mod git;
 pub mod model_server;
-pub mod runner;
+// pub mod runner;
 pub mod sandbox;
 pub mod store;
 pub mod telemetry;

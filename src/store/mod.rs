@@ -1,1 +1,106 @@
-//! (being written)
+//! All SQL, and the only module that knows there is a database.
+//!
+//! An event, the new state and its money lines are one transaction. Facts are applied to the newest
+//! state inside their transaction; intents are stored only if the run has not moved since it was planned.
+
+mod db;
+mod deliveries;
+mod issues;
+mod money;
+mod runs;
+mod sql;
+#[cfg(test)]
+mod tests;
+mod transcripts;
+
+use std::path::{Path, PathBuf};
+
+pub use deliveries::PullRequest;
+pub use issues::{NewIssue, Repository};
+pub use money::{Call, Reservation};
+pub use runs::{RunRow, Stored};
+pub use transcripts::Line;
+
+use crate::cycle::run::Illegal;
+
+/// Why the store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file could not be opened or made.
+    #[error("the database {} could not be opened", path.display())]
+    Open {
+        /// Which file.
+        path: PathBuf,
+        /// The driver's cause.
+        source: sqlx::Error,
+    },
+    /// The tables could not be brought up to date.
+    #[error("the database could not be migrated")]
+    Migrate(#[from] sqlx::migrate::MigrateError),
+    /// The database did not do what it should.
+    #[error("the database failed")]
+    Database(#[from] sqlx::Error),
+    /// There is no such row.
+    #[error("there is no {what} {id}")]
+    Missing {
+        /// What was looked for.
+        what: &'static str,
+        /// By which id.
+        id: String,
+    },
+    /// The name is in use.
+    #[error("there is a {what} called {name} already")]
+    Taken {
+        /// What it would name.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A row that cannot be read.
+    #[error("row {id} of table {table} cannot be read")]
+    Corrupt {
+        /// The table.
+        table: &'static str,
+        /// The row.
+        id: String,
+    },
+    /// An event that cannot follow: a bug of ours.
+    #[error("the run's log is broken")]
+    Illegal(#[from] Illegal),
+}
+
+/// The store.
+#[derive(Debug, Clone)]
+pub struct Store {
+    db: db::Db,
+}
+
+impl Store {
+    /// Opens the SQLite file, making it and its tables if needed.
+    ///
+    /// # Errors
+    /// [`Error::Open`] or [`Error::Migrate`].
+    pub async fn open(path: &Path) -> Result<Self, Error> {
+        Ok(Self { db: db::Db::sqlite(path).await? })
+    }
+}
+
+/// JSON as it is stored: PostgreSQL refuses NUL in text, so there is none in any of ours.
+fn to_json<T: serde::Serialize>(value: &T) -> String {
+    let text = serde_json::to_string(value).expect("our own types have string keys and no failing serialiser");
+    text.replace("\\u0000", "\\ufffd")
+}
+
+fn from_json<T: serde::de::DeserializeOwned>(text: &str, table: &'static str, id: impl ToString) -> Result<T, Error> {
+    serde_json::from_str(text).map_err(|_| Error::Corrupt { table, id: id.to_string() })
+}
+
+/// Text as it is stored: without NUL.
+fn clean(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+/// An id read from a row.
+fn parse<T: std::str::FromStr>(text: &str, table: &'static str) -> Result<T, Error> {
+    text.parse().map_err(|_| Error::Corrupt { table, id: text.to_owned() })
+}

@@ -1,0 +1,167 @@
+//! How a run ends, and why: two different outcomes never share one name.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What an accepted result is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Assurance {
+    /// A second reader signed off and the checks passed.
+    Countersigned,
+    /// The agent that wrote it read it again, and the checks passed.
+    SelfReviewed,
+}
+
+/// Which ceiling was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ceiling {
+    /// The run's money.
+    Money,
+    /// The run's wall clock.
+    Clock,
+}
+
+macro_rules! stops {
+    ($($(#[$doc:meta])* $name:ident = $text:literal),* $(,)?) => {
+        /// Why a run stops and hands over to a person.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Stop { $($(#[$doc])* $name),* }
+
+        impl Stop {
+            /// Every reason there is.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The reason's name, as it stands in pages, logs and the database.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
+        }
+    };
+}
+
+stops! {
+    /// The last allowed pass was not accepted.
+    BudgetPasses = "budget_passes",
+    /// The next paid step cannot start, a model call was refused, or an answer was cut by our limit.
+    BudgetMoney = "budget_money",
+    /// The wall clock of the whole run is used up.
+    BudgetClock = "budget_clock",
+    /// Passes in a row reproduced the same tree and verification result, and nothing moved.
+    Stalled = "stalled",
+    /// A pass reproduced the tree and result of an earlier one that is not the one before.
+    Oscillating = "oscillating",
+    /// Implementer and reviewer disagree about a finding.
+    Disputed = "disputed",
+    /// A rejection rests on nothing but findings that earlier reviews could have made.
+    LateFindingsOnly = "late_findings_only",
+    /// Everything holds but a person's remark, which the reviewer could not confirm.
+    RemarkUnconfirmed = "remark_unconfirmed",
+    /// The reviewer's answer could not be read, after two corrective prompts.
+    NoVerdict = "no_verdict",
+    /// The reviewer said no and cited nothing that holds.
+    RejectedWithoutCitation = "rejected_without_citation",
+    /// There is no required check that could vouch for the work.
+    NoChecks = "no_checks",
+    /// A required check could not be run.
+    VerificationUnavailable = "verification_unavailable",
+    /// A writing or reviewing step crashed after the first writing step.
+    AgentCrashed = "agent_crashed",
+    /// The only thing in the way of acceptance is a protected path.
+    ProtectedPaths = "protected_paths",
+    /// The goal audit's continuations are used up.
+    AuditFailed = "audit_failed",
+    /// Shape *low–high*: the checks fail after the revise.
+    ChecksFailing = "checks_failing",
+    /// Shape *low–high*: the self-review holds the result.
+    SelfReviewHolds = "self_review_holds",
+    /// A commit to be pushed contains a secret; nothing is pushed.
+    SecretInCommit = "secret_in_commit",
+    /// A rule of our own was broken.
+    InternalError = "internal_error",
+}
+
+/// Why there is nothing to deliver.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// The run could not start; the cause is a sentence for a person.
+    PrepareFailed(String),
+    /// The first writing step crashed.
+    FirstPassCrashed,
+    /// The first writing step left the tree as it was.
+    NoChange,
+    /// A stop while no tree differed from the base.
+    Stopped(Stop),
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Signed off, on exactly the tree that is delivered.
+    Accepted(Assurance),
+    /// Handed over to a person with what is still wrong.
+    NeedsReview(Stop),
+    /// Handed over as it stands; nobody claims that it was checked.
+    Delivered,
+    /// Nothing to deliver.
+    Failed(Failure),
+    /// A person ended it; nothing is pushed.
+    Cancelled,
+}
+
+impl Outcome {
+    /// Whether work goes out: branch and pull request.
+    #[must_use]
+    pub fn is_delivered(&self) -> bool {
+        match self {
+            Self::Accepted(_) | Self::Delivered => true,
+            Self::NeedsReview(stop) => *stop != Stop::SecretInCommit,
+            Self::Failed(_) | Self::Cancelled => false,
+        }
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Assurance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Countersigned => "countersigned",
+            Self::SelfReviewed => "self_reviewed",
+        })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PrepareFailed(_) => f.write_str("prepare_failed"),
+            Self::FirstPassCrashed => f.write_str("first_pass_crashed"),
+            Self::NoChange => f.write_str("no_change"),
+            Self::Stopped(stop) => stop.fmt(f),
+        }
+    }
+}
+
+/// `needs_review(stalled)`: the outcome and its reason, as the command line prints them.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Accepted(assurance) => write!(f, "accepted({assurance})"),
+            Self::NeedsReview(stop) => write!(f, "needs_review({stop})"),
+            Self::Delivered => f.write_str("delivered(unreviewed)"),
+            Self::Failed(failure) => write!(f, "failed({failure})"),
+            Self::Cancelled => f.write_str("cancelled"),
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The loop of one run: plan, begin, perform, record.
+
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::ports::{Ports, Task};
+use super::{baseline, deliver, prepare, review, verify, write};
+use crate::clock::{self, Stopwatch};
+use crate::cycle::event::Event;
+use crate::cycle::id::RunId;
+use crate::cycle::plan::{Next, plan};
+use crate::cycle::run::{Phase, Run};
+use crate::cycle::step::{Allowance, Step, StepResult};
+use crate::store::Error;
+
+/// Drives a run until it is over, or until the process is told to stop.
+///
+/// # Errors
+/// The store's, when the run's log can neither be read nor written.
+pub(super) async fn drive(ports: &Ports, id: RunId, stop: &CancellationToken) -> Result<(), Error> {
+    let mut run = recover(ports, ports.store.load(id).await?).await?;
+    let watch = Stopwatch::go_on(run.used);
+    while !stop.is_cancelled() {
+        match plan(&run) {
+            Next::Begin { step, allowance, pause } => {
+                if !waited(ports, &run, pause, stop).await? {
+                    run = ports.store.load(id).await?;
+                    continue;
+                }
+                run = perform_next(ports, run, (step, allowance), &watch, stop).await?;
+            }
+            Next::Decide(outcome) => {
+                info!(run.id = %id, "run {id} ends as {outcome}");
+                run = intend(ports, run, Event::Decided { outcome }).await?;
+            }
+            Next::InFlight => run = recover(ports, run).await?,
+            Next::Over => break,
+        }
+    }
+    if run.is_over() {
+        ports.forget(id).await;
+    }
+    Ok(())
+}
+
+/// A run found in mid-step has no live owner: the step counts as interrupted and is planned again.
+async fn recover(ports: &Ports, run: Run) -> Result<Run, Error> {
+    let Phase::Busy { step, seq, .. } = run.phase else { return Ok(run) };
+    warn!(run.id = %run.id, step.kind = step.name(), "{step} of run {} was interrupted", run.id);
+    let spent = ports.store.spent_in_step(run.id, seq).await?;
+    let finished = Event::StepFinished { result: StepResult::Interrupted, spent, used: run.used };
+    ports.store.record(run.id, &finished, clock::now()).await
+}
+
+/// Waits out a pause; `false` if the run moved or the process stops meanwhile.
+async fn waited(ports: &Ports, run: &Run, pause: Duration, stop: &CancellationToken) -> Result<bool, Error> {
+    if pause.is_zero() {
+        return Ok(true);
+    }
+    let look = Duration::from_millis(500);
+    let mut left = pause;
+    while !left.is_zero() {
+        let nap = left.min(look);
+        tokio::select! {
+            () = tokio::time::sleep(nap) => left = left.saturating_sub(nap),
+            () = stop.cancelled() => return Ok(false),
+        }
+        if ports.store.version(run.id).await? != run.version {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Stores an intent; if the run moved meanwhile, returns it as it is now, to be planned again.
+async fn intend(ports: &Ports, run: Run, event: Event) -> Result<Run, Error> {
+    match ports.store.intend(&run, &event, clock::now()).await? {
+        Some(next) => Ok(next),
+        None => ports.store.load(run.id).await,
+    }
+}
+
+async fn perform_next(
+    ports: &Ports,
+    run: Run,
+    (step, allowance): (Step, Allowance),
+    watch: &Stopwatch,
+    stop: &CancellationToken,
+) -> Result<Run, Error> {
+    let began = Event::StepBegan { step, allowance, used: clock_of(&run, step, watch) };
+    let Some(run) = ports.store.intend(&run, &began, clock::now()).await? else {
+        return ports.store.load(run.id).await;
+    };
+    info!(run.id = %run.id, step.kind = step.name(), "beginning {step} of run {}", run.id);
+    let task = Task { run: &run, step, allowance, seq: run.version, stop: stop.child_token() };
+    let result = tokio::select! {
+        result = perform(ports, &task) => result,
+        () = stop.cancelled() => StepResult::Interrupted,
+    };
+    let spent = ports.store.spent_in_step(run.id, task.seq).await?;
+    let used = clock_of(&run, step, watch);
+    info!(run.id = %run.id, step.kind = step.name(), cost = %spent, "finished {step} of run {}", run.id);
+    ports.store.record(run.id, &Event::StepFinished { result, spent, used }, clock::now()).await
+}
+
+/// The run's clock; it stands still during delivery.
+fn clock_of(run: &Run, step: Step, watch: &Stopwatch) -> Duration {
+    if step == Step::Deliver { run.used } else { watch.used() }
+}
+
+async fn perform(ports: &Ports, task: &Task<'_>) -> StepResult {
+    match task.step {
+        Step::Prepare => prepare::perform(ports, task).await,
+        Step::Baseline => baseline::perform(ports, task).await,
+        Step::Implement | Step::Revise(_) => write::perform(ports, task).await,
+        Step::Verify(_) => verify::perform(ports, task).await,
+        Step::Review(_) => review::perform(ports, task).await,
+        Step::Deliver => deliver::perform(ports, task).await,
+    }
+}
