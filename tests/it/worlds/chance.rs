@@ -69,7 +69,7 @@ impl World {
             green: [25, 70, 95][dice.usize(..3)],
             kind: [10, 50, 85][dice.usize(..3)],
             careful: [10, 60, 95][dice.usize(..3)],
-            late: [20, 90][dice.usize(..2)],
+            late: [20, 90, 100][dice.usize(..3)],
             faulty: [0, 0, 0, 50][dice.usize(..4)],
             deadly: ["implement", "verify", "review", "revise"].get(dice.usize(..60)).copied(),
             checks,

@@ -1,7 +1,7 @@
 //! Random worlds: seeded runs against chance and malice, judged by an oracle that restates the rules of
 //! acceptance from the facts alone and shares no code with `plan`.
 //!
-//! `COUNTERSIGN_WORLDS` sets how many (20,000 by default), `COUNTERSIGN_SEED` the first seed. A world
+//! `COUNTERSIGN_WORLDS` sets how many (24,000 by default), `COUNTERSIGN_SEED` the first seed. A world
 //! that breaks a rule prints its seed, and running that one seed repeats it.
 
 mod chance;
@@ -11,7 +11,7 @@ mod walk;
 
 use visits::Visits;
 
-const WORLDS: u64 = 20_000;
+const WORLDS: u64 = 24_000;
 /// Each situation that the rules name must come up at least this often, or the walk proves nothing about it.
 const LEAST_VISITS: u64 = 100;
 
