@@ -1,1 +1,4 @@
-//! (being written)
+//! The agent port.
+
+pub mod brief;
+pub mod text;
