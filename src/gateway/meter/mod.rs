@@ -6,9 +6,11 @@
 
 mod ledger;
 mod quote;
+mod settle;
 
 pub use ledger::{Ask, Basis, LedgerError, LedgerFuture, MoneyLedger, Reserve, Settlement};
 pub use quote::{Fit, LEAST_OUTPUT, Quote};
+pub use settle::Counted;
 
 use super::prices::Price;
 use crate::cycle::money::Money;

@@ -1,5 +1,6 @@
 //! What the meter must know of a reply, read from a copy of its bytes.
 
+use super::super::super::meter::{Counted, Tokens};
 use super::super::sse::SseDecoder;
 use super::event::StreamEvent;
 use super::response::{ErrorBody, Response, StopReason, Usage};
@@ -20,6 +21,28 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// The counts, for the meter. Cache writes whose lifetime is not stated count as the dearer kind where the request
+    /// allowed that.
+    #[must_use]
+    pub fn counted(&self, cached_for_an_hour: bool) -> Counted {
+        let usage = &self.usage;
+        let input = usage.input_tokens.map(|input| {
+            let split = usage.cache_creation.unwrap_or_default();
+            let (minutes, hour) = (split.ephemeral_5m_input_tokens, split.ephemeral_1h_input_tokens);
+            let written = usage.cache_creation_input_tokens.unwrap_or_default();
+            let rest = written.saturating_sub(minutes).saturating_sub(hour);
+            let (rest_minutes, rest_hour) = if cached_for_an_hour { (0, rest) } else { (rest, 0) };
+            Tokens {
+                input,
+                cache_read: usage.cache_read_input_tokens.unwrap_or_default(),
+                cache_write_5m: minutes.saturating_add(rest_minutes),
+                cache_write_1h: hour.saturating_add(rest_hour),
+                output: 0,
+            }
+        });
+        Counted { input, output: usage.output_tokens, is_final: self.whole }
+    }
+
     /// Reads the body of an unstreamed reply; a body that is none counts as an answer that never came to its end.
     #[must_use]
     pub fn in_body(body: &[u8]) -> Self {
@@ -93,6 +116,7 @@ impl StreamWatch {
 
 #[cfg(test)]
 mod tests {
+    use super::super::response::CacheCreation;
     use super::*;
 
     const START: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"stop_reason\":null,\"usage\":{\"input_tokens\":10,\"cache_read_input_tokens\":4,\"output_tokens\":1}}}\n\n";
@@ -113,6 +137,31 @@ mod tests {
         assert_eq!(seen.stop_reason, Some(StopReason::MaxTokens));
         assert_eq!((seen.usage.input_tokens, seen.usage.output_tokens), (Some(10), Some(50)));
         assert_eq!(seen.usage.cache_read_input_tokens, Some(4));
+    }
+
+    #[test]
+    fn cache_writes_are_split_by_lifetime_as_far_as_stated() {
+        let usage = |split: Option<(u64, u64)>| Usage {
+            input_tokens: Some(1),
+            cache_creation_input_tokens: Some(10),
+            cache_creation: split.map(|(ephemeral_5m_input_tokens, ephemeral_1h_input_tokens)| CacheCreation {
+                ephemeral_5m_input_tokens,
+                ephemeral_1h_input_tokens,
+            }),
+            ..Usage::default()
+        };
+        let table = [
+            (Some((4, 6)), false, (4, 6)),
+            (Some((4, 5)), true, (4, 6)),
+            (None, false, (10, 0)),
+            (None, true, (0, 10)),
+            (Some((20, 0)), true, (20, 0)),
+        ];
+        for (split, hour, expected) in table {
+            let counted = Seen { usage: usage(split), ..Seen::default() }.counted(hour);
+            let written = counted.input.map(|tokens| (tokens.cache_write_5m, tokens.cache_write_1h));
+            assert_eq!(written, Some(expected), "{split:?} {hour}");
+        }
     }
 
     #[test]
