@@ -25,6 +25,28 @@ pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
+/// Whether objects and lists in the text are nested deeper than `limit`; what is in strings does not count.
+///
+/// It looks at bytes only and needs no memory, whatever the text.
+#[must_use]
+pub fn is_deeper_than(text: &str, limit: usize) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => depth += 1,
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > limit {
+            return true;
+        }
+    }
+    false
+}
+
 struct Strict<'a> {
     depth: usize,
     left: &'a mut usize,
@@ -136,6 +158,13 @@ mod tests {
         for text in cases {
             assert!(parse(text).is_err(), "{} was taken", &text[..text.len().min(40)]);
         }
+    }
+
+    #[test]
+    fn depth_is_seen_outside_strings_only() {
+        assert!(!is_deeper_than(r#"{"a":["[[[[\"[[[[",[1]]}"#, 3));
+        assert!(is_deeper_than(r#"{"a":["",[1]]}"#, 2));
+        assert!(is_deeper_than(&"{\"a\":".repeat(1_000_000), 128));
     }
 
     #[test]

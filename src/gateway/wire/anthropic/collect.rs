@@ -88,6 +88,12 @@ impl Collector {
         }
     }
 
+    /// Whether the reply has begun.
+    #[must_use]
+    pub fn is_started(&self) -> bool {
+        self.reply.is_some()
+    }
+
     /// Whether the reply is whole.
     #[must_use]
     pub fn is_done(&self) -> bool {

@@ -5,15 +5,19 @@
 
 mod collect;
 mod event;
+mod inspect;
 mod message;
 mod request;
 mod response;
+mod watch;
 
 pub use collect::{CollectError, Collector, INVALID_INPUT, MAX_BLOCKS, MAX_RESPONSE};
 pub use event::{Delta, MessageDelta, StreamEvent};
+pub use inspect::{BadRequest, IMAGE_TOKENS, Inspected, MAX_REQUEST_DEPTH, TOOL_PROMPT_TOKENS};
 pub use message::{Block, CacheControl, Message, Role};
 pub use request::{Effort, MessagesRequest, OutputConfig, SystemBlock, Thinking, Tool, ToolChoice};
 pub use response::{CacheCreation, ErrorBody, ErrorReply, Response, StopReason, Usage};
+pub use watch::{Seen, StreamWatch};
 
 /// The value of the `anthropic-version` header that these types describe.
 pub const API_VERSION: &str = "2023-06-01";
