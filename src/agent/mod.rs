@@ -10,6 +10,7 @@ pub mod builtin;
 mod error;
 pub mod text;
 
+use std::fmt;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -24,6 +25,15 @@ pub enum Role {
     Implementer,
     /// Judges a tree that somebody else changed.
     Reviewer,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Implementer => "implementer",
+            Self::Reviewer => "reviewer",
+        })
+    }
 }
 
 /// How a turn ended that ended by itself.

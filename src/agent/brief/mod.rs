@@ -9,6 +9,8 @@ mod untrusted;
 
 use askama::Template;
 
+use super::Role;
+
 pub use parts::{
     Answer, AnswerWord, Became, Check, Criterion, File, Issue, LeftOut, Obligation, Outcome, RaisedBy, Settled,
 };
@@ -106,10 +108,12 @@ pub struct Reask {
     pub evidence: Vec<Inline>,
 }
 
-/// What every role is told of the place where it works.
+/// What every role is told once, before its first brief: what it is, and the place where it works.
 #[derive(Debug, Clone, Template)]
-#[template(path = "briefs/tools.md", escape = "none")]
-pub(crate) struct Tools {
+#[template(path = "briefs/system.md", escape = "none")]
+pub(crate) struct System {
+    /// The role.
+    pub(crate) role: Role,
     /// The work tree's path inside the sandbox.
     pub(crate) work: &'static str,
 }

@@ -185,3 +185,10 @@ fn a_second_question_never_gives_the_digest_away() {
     }
     assert!(!text.contains(&"d".repeat(64)));
 }
+
+#[test]
+fn the_instructions_name_the_role_in_a_line_of_their_own() {
+    for (role, line) in [(Role::Implementer, "You are the implementer."), (Role::Reviewer, "You are the reviewer.")] {
+        assert_eq!(text(&System { role, work: "/work" }).lines().next(), Some(line));
+    }
+}

@@ -172,7 +172,7 @@ mod tests {
         let first = serde_json::to_string(&history.messages()[0]).unwrap();
         assert!(first.contains("brief brief"));
         let results: Vec<_> = history.messages()[2..].iter().step_by(2).map(|m| size(&m.content[0])).collect();
-        assert_eq!(&results[..4], [50, 50, 50, 5_000], "{results:?}");
+        assert_eq!(&results[..4], [47, 47, 47, 5_000], "{results:?}");
         assert!(serde_json::to_string(&history.messages()[2]).unwrap().contains("a result of 5000 bytes"));
     }
 

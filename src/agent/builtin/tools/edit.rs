@@ -71,7 +71,8 @@ fn replace(bytes: &[u8], old: &str, new: &str) -> Result<Edited, String> {
     if bytes.len() >= FILE {
         return Err(format!("the file has {FILE} bytes or more, too many to edit"));
     }
-    let file = std::str::from_utf8(bytes).map_err(|_| "the file is not UTF-8 text; change it by a command".to_owned())?;
+    let file =
+        std::str::from_utf8(bytes).map_err(|_| "the file is not UTF-8 text; change it by a command".to_owned())?;
     let windows = |text: &str| text.replace('\n', "\r\n");
     match unique(file, old) {
         Ok(at) => Ok(spliced(file, at, old, new)),
@@ -126,7 +127,9 @@ impl Miss {
             Self::Absent => match nearly(file, old) {
                 Some((line, place)) => {
                     let place = text::ends(&place, SHOWN);
-                    format!("`old` does not occur; from line {line} on the file differs from it only in white space:\n{place}")
+                    format!(
+                        "`old` does not occur; from line {line} on the file differs from it only in white space:\n{place}"
+                    )
                 }
                 None => "`old` does not occur in the file; read it again, and copy without the line numbers".to_owned(),
             },
@@ -188,7 +191,10 @@ mod tests {
     fn a_place_that_differs_in_white_space_is_shown() {
         let file = b"fn a() {\n\tlet x = 1;\n\tx\n}\n";
         let why = replace(file, "    let x = 1;\n    x\n", "    2\n").unwrap_err();
-        assert!(why.ends_with("from line 2 on the file differs from it only in white space:\n\tlet x = 1;\n\tx"), "{why}");
+        assert!(
+            why.ends_with("from line 2 on the file differs from it only in white space:\n\tlet x = 1;\n\tx"),
+            "{why}"
+        );
         assert!(replace(file, "let y", "").unwrap_err().contains("does not occur in the file"));
         assert!(replace(b"", " ", "x").unwrap_err().contains("does not occur in the file"));
     }

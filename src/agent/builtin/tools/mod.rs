@@ -38,6 +38,11 @@ impl Done {
         Self { summary: summary.into(), output: output.into(), failed: false }
     }
 
+    /// The answer to a call that was one too many in its message.
+    pub(super) fn too_many(limit: usize) -> Self {
+        Self::failed("did nothing", format!("not done: at most {limit} tool calls in one message"))
+    }
+
     fn failed(summary: impl Into<String>, why: impl Into<String>) -> Self {
         Self { summary: summary.into(), output: why.into(), failed: true }
     }

@@ -76,9 +76,7 @@ impl Tool {
 }
 
 fn verdict_properties() -> Value {
-    let list = |properties: Value, required: &[&str]| {
-        json!({"type": "array", "items": {"type": "object", "properties": properties, "required": required}})
-    };
+    let list = |properties: Value, required: &[&str]| json!({"type": "array", "items": {"type": "object", "properties": properties, "required": required}});
     json!({
         "approved": {"type": "boolean"},
         "digest": {"type": "string"},
