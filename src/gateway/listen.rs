@@ -8,14 +8,18 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use axum::serve::Listener;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{UnixListener, UnixStream, unix};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
 use super::Gateway;
+
+/// How long a connection may take to end once its socket is no longer served.
+const LINGER: Duration = Duration::from_secs(5);
 
 /// A socket cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -61,15 +65,20 @@ impl Gateway {
     pub fn listen(&self, path: &Path) -> Result<Listening, ListenError> {
         let failed = |cause| ListenError { path: path.to_owned(), cause };
         let listener = bind(path).map_err(failed)?;
-        let stop = CancellationToken::new();
+        let stop = self.0.stop.child_token();
         let places = Arc::new(Semaphore::new(self.0.limits.connections));
         let serving = axum::serve(Bounded { listener, places }, self.router());
-        let stopped = stop.clone().cancelled_owned();
+        let serving = serving.with_graceful_shutdown(stop.clone().cancelled_owned()).into_future();
+        let stopped = stop.clone();
         self.0.tasks.spawn(async move {
+            let lingered = async {
+                stopped.cancelled().await;
+                tokio::time::sleep(LINGER).await;
+            };
             tokio::select! {
-                // Without a limit of its own on accepting, serving only ends by being stopped.
+                // It ends by being stopped, which is no error.
                 _ = serving => {}
-                () = stopped => {}
+                () = lingered => {}
             }
         });
         Ok(Listening { path: path.to_owned(), _stop: stop.drop_guard() })

@@ -29,6 +29,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::Router;
 use tokio::sync::{Semaphore, watch};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use client::{Client, ClientError};
@@ -68,6 +69,8 @@ struct Inner {
     calls: Arc<Semaphore>,
     /// Every call and every listener; a call is settled although its client went away.
     tasks: TaskTracker,
+    /// Ends every listener.
+    stop: CancellationToken,
 }
 
 /// The gateway cannot start.
@@ -112,8 +115,9 @@ impl Gateway {
         };
         let lines = upstreams.into_iter().map(line).collect::<Result<_, _>>()?;
         let calls = Arc::new(Semaphore::new(limits.calls));
-        let (sessions, tasks) = (Sessions::default(), TaskTracker::new());
-        Ok(Self(Arc::new(Inner { lines, prices: RwLock::new(prices), ledger, limits, sessions, calls, tasks })))
+        let (sessions, tasks, stop) = (Sessions::default(), TaskTracker::new(), CancellationToken::new());
+        let prices = RwLock::new(prices);
+        Ok(Self(Arc::new(Inner { lines, prices, ledger, limits, sessions, calls, tasks, stop })))
     }
 
     /// Replaces the price table, for sessions opened from now on.
@@ -159,6 +163,7 @@ impl Gateway {
         for open in self.0.sessions.drain() {
             close(&open).await;
         }
+        self.0.stop.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
     }
