@@ -68,6 +68,7 @@ uuid_id!(/** One attempt at an issue. */ RunId, "run");
 uuid_id!(/** What a person wants changed. */ IssueId, "issue");
 uuid_id!(/** A git remote with its forge and commands. */ RepositoryId, "repository");
 uuid_id!(/** The tenant that everything else belongs to. */ WorkspaceId, "workspace");
+uuid_id!(/** One call of a model. */ CallId, "call");
 
 macro_rules! object_id {
     ($(#[$doc:meta])* $name:ident, $kind:literal) => {

@@ -122,7 +122,9 @@ mod tests {
 
     #[test]
     fn amounts_read_and_print_as_people_write_them() {
-        for (text, shown) in [("5", "$5.00"), ("0.63", "$0.63"), ("$1000", "$1000.00"), ("0.0042", "$0.0042"), ("0", "$0.00")] {
+        for (text, shown) in
+            [("5", "$5.00"), ("0.63", "$0.63"), ("$1000", "$1000.00"), ("0.0042", "$0.0042"), ("0", "$0.00")]
+        {
             assert_eq!(text.parse::<Money>().map(|m| m.to_string()), Ok(shown.to_owned()));
         }
         assert_eq!("0.000000000001".parse::<Money>().map(Money::picodollars), Ok(1));

@@ -1,3 +1,4 @@
 //! All integration tests, as one binary: it links once.
 
+mod sandbox;
 mod worlds;
