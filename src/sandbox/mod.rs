@@ -42,7 +42,12 @@ pub struct Limits {
 impl Default for Limits {
     /// 2 GiB, 512 processes, two processors, files up to 1 GiB.
     fn default() -> Self {
-        Self { memory: 2 << 30, processes: 512, cpu_percent: 200, file_size: 1 << 30 }
+        Self {
+            memory: 2 << 30,
+            processes: 512,
+            cpu_percent: 200,
+            file_size: 1 << 30,
+        }
     }
 }
 
