@@ -4,3 +4,5 @@
 //! and tells old failures from new ones; it never turns red into green.
 
 pub mod names;
+pub mod normalise;
+pub mod text;
