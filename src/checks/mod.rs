@@ -7,3 +7,4 @@ pub mod detect;
 pub mod names;
 pub mod normalise;
 pub mod text;
+pub mod trivial;

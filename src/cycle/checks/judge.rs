@@ -95,7 +95,11 @@ fn said(required: bool, run: Option<&CheckRun>) -> Said<'_> {
     match told.as_slice() {
         [] => Said::Nothing(cut.unwrap_or(Cause::NotRun)),
         [first, ..] if first.passed() => Said::Passed,
-        [_, later @ ..] if later.iter().any(|a| a.passed()) => Said::Flaky,
+        [_, later @ ..] if later.iter().any(|a| a.passed()) => {
+            // What passes on a tree that it changed has repaired it; the tree to deliver still fails.
+            let changed = run.is_some_and(|run| run.changed_tracked_files);
+            if changed { Said::Failed(told.into_iter().filter(|a| !a.passed()).collect()) } else { Said::Flaky }
+        }
         [_] if required => Said::Nothing(cut.unwrap_or(Cause::NotRepeated)),
         [_, ..] => Said::Failed(told),
     }
@@ -334,6 +338,15 @@ mod tests {
         for (baseline, now, outcome) in table {
             assert_eq!(told(false, baseline, now), outcome, "baseline [{baseline}], now [{now}]");
         }
+    }
+
+    #[test]
+    fn a_check_that_repairs_the_tree_it_fails_on_is_not_flaky() {
+        let repairing = CheckRun { changed_tracked_files: true, ..run("1:a 0") };
+        let passing = CheckRun { changed_tracked_files: true, ..run("0") };
+        assert!(matches!(judge(true, Some(&run("0")), &repairing), Outcome::Regressed { .. }));
+        assert_eq!(judge(true, Some(&repairing), &repairing), Outcome::PreExisting);
+        assert_eq!(judge(true, Some(&run("0")), &passing), Outcome::Passed, "changing files is reported, no failure");
     }
 
     #[test]
