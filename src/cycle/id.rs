@@ -24,10 +24,7 @@ impl fmt::Display for BadId {
 impl std::error::Error for BadId {}
 
 fn bad(kind: &'static str, given: &str) -> BadId {
-    BadId {
-        kind,
-        given: given.chars().take(80).collect(),
-    }
+    BadId { kind, given: given.chars().take(80).collect() }
 }
 
 macro_rules! uuid_id {
@@ -132,18 +129,8 @@ mod tests {
     #[test]
     fn object_ids_take_forty_lower_case_hex_digits_and_nothing_else() {
         let good = "0123456789abcdef0123456789abcdef01234567";
-        assert_eq!(
-            good.parse::<TreeId>().map(|t| t.short().to_owned()),
-            Ok("0123456".to_owned())
-        );
-        for bad in [
-            "",
-            "0123",
-            &good.to_uppercase(),
-            &format!("{good}0"),
-            "../../../../etc/passwd",
-            &"é".repeat(20),
-        ] {
+        assert_eq!(good.parse::<TreeId>().map(|t| t.short().to_owned()), Ok("0123456".to_owned()));
+        for bad in ["", "0123", &good.to_uppercase(), &format!("{good}0"), "../../../../etc/passwd", &"é".repeat(20)] {
             assert!(bad.parse::<TreeId>().is_err(), "{bad} was taken");
         }
     }

@@ -11,9 +11,7 @@ const PICO: i64 = 1_000_000_000_000;
 /// An amount of US dollars in picodollars (10⁻¹² $); range ±9.2 million dollars.
 ///
 /// Sums saturate at the ends of the range: an amount that large is over every ceiling anyway.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Money(i64);
 
@@ -23,9 +21,7 @@ pub struct NotMoney;
 
 impl fmt::Display for NotMoney {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "not an amount like 5 or 0.25 (dollars, a point before the cents, at most 12 decimals)",
-        )
+        f.write_str("not an amount like 5 or 0.25 (dollars, a point before the cents, at most 12 decimals)")
     }
 }
 
@@ -75,11 +71,7 @@ impl Money {
     #[must_use]
     pub const fn percent(self, percent: u8) -> Self {
         let (whole, rest) = (self.0 / 100, self.0 % 100);
-        Self(
-            whole
-                .saturating_mul(percent as i64)
-                .saturating_add(rest * percent as i64 / 100),
-        )
+        Self(whole.saturating_mul(percent as i64).saturating_add(rest * percent as i64 / 100))
     }
 }
 
@@ -95,11 +87,7 @@ impl fmt::Display for Money {
         let sign = if self.0 < 0 { "-" } else { "" };
         let pico = self.0.unsigned_abs();
         let cent = PICO.unsigned_abs() / 100;
-        let (unit, width) = if pico > 0 && pico < cent {
-            (cent / 100, 4)
-        } else {
-            (cent, 2)
-        };
+        let (unit, width) = if pico > 0 && pico < cent { (cent / 100, 4) } else { (cent, 2) };
         let rounded = (pico + unit / 2) / unit;
         let scale = 10_u64.pow(width);
         let width = width as usize;
@@ -124,11 +112,7 @@ impl FromStr for Money {
         }
         let whole: i64 = whole.parse().map_err(|_| NotMoney)?;
         let part: i64 = format!("{part:0<12}").parse().map_err(|_| NotMoney)?;
-        whole
-            .checked_mul(PICO)
-            .and_then(|w| w.checked_add(part))
-            .map(Self)
-            .ok_or(NotMoney)
+        whole.checked_mul(PICO).and_then(|w| w.checked_add(part)).map(Self).ok_or(NotMoney)
     }
 }
 
@@ -138,43 +122,19 @@ mod tests {
 
     #[test]
     fn amounts_read_and_print_as_people_write_them() {
-        for (text, shown) in [
-            ("5", "$5.00"),
-            ("0.63", "$0.63"),
-            ("$1000", "$1000.00"),
-            ("0.0042", "$0.0042"),
-            ("0", "$0.00"),
-        ] {
-            assert_eq!(
-                text.parse::<Money>().map(|m| m.to_string()),
-                Ok(shown.to_owned())
-            );
+        for (text, shown) in
+            [("5", "$5.00"), ("0.63", "$0.63"), ("$1000", "$1000.00"), ("0.0042", "$0.0042"), ("0", "$0.00")]
+        {
+            assert_eq!(text.parse::<Money>().map(|m| m.to_string()), Ok(shown.to_owned()));
         }
-        assert_eq!(
-            "0.000000000001".parse::<Money>().map(Money::picodollars),
-            Ok(1)
-        );
-        assert_eq!(
-            "0.005".parse::<Money>().map(|m| m.to_string()),
-            Ok("$0.0050".to_owned())
-        );
+        assert_eq!("0.000000000001".parse::<Money>().map(Money::picodollars), Ok(1));
+        assert_eq!("0.005".parse::<Money>().map(|m| m.to_string()), Ok("$0.0050".to_owned()));
         assert_eq!(Money::from_picodollars(1).to_string(), "<$0.0001");
     }
 
     #[test]
     fn what_is_not_an_amount_is_refused() {
-        for text in [
-            "",
-            "-1",
-            "1,50",
-            "NaN",
-            "1e3",
-            "1.",
-            ".5",
-            "1.0000000000001",
-            "9999999999999999999",
-            "５",
-        ] {
+        for text in ["", "-1", "1,50", "NaN", "1e3", "1.", ".5", "1.0000000000001", "9999999999999999999", "５"] {
             assert_eq!(text.parse::<Money>(), Err(NotMoney), "{text} was taken");
         }
     }

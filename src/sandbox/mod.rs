@@ -4,11 +4,53 @@
 //! commands on request. A sandbox is used for many commands and ends as a whole: nothing it started
 //! outlives it. There is no backend without isolation.
 
+mod error;
+mod link;
+mod live;
+mod namespace;
+mod output;
+mod spawn;
+#[path = "../init/wire.rs"]
+#[cfg_attr(not(test), expect(dead_code, reason = "init uses the other half: it decodes requests and encodes replies"))]
+mod wire;
+
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::time::Duration;
 
 use crate::cycle::id::RunId;
+
+pub use error::{Error, Limit};
+pub use live::Sandbox;
+pub use namespace::{Grip, Grips, Namespace, NamespaceSettings};
+
+/// A boxed future, so that a [`Backend`] can be used as a trait object.
+pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// A way to make sandboxes on this machine.
+///
+/// The order of calls for one sandbox: [`hand_over`](Backend::hand_over) its tree, [`start`](Backend::start) it, use
+/// and [end](Sandbox::end) it, [`take_back`](Backend::take_back) the tree. All may be repeated.
+pub trait Backend: Send + Sync {
+    /// Starts a sandbox over a tree that was handed over; it is ready for commands when this returns.
+    fn start<'a>(&'a self, spec: &'a Spec) -> Boxed<'a, Result<Sandbox, Error>>;
+
+    /// Makes the tree, which the service has just written, writable for what runs in a sandbox. Links are not
+    /// followed, and a file that has a second name elsewhere is refused rather than given away. Blocks.
+    fn hand_over(&self, tree: &Path) -> Result<(), Error>;
+
+    /// Makes the tree the service's own again, so that it can be read and removed whatever permissions were left
+    /// on it. Links are not followed. Blocks.
+    fn take_back(&self, tree: &Path) -> Result<(), Error>;
+
+    /// Removes the tree and everything in it, whatever permissions and however many levels were left. A tree that is
+    /// not there is no error. Blocks.
+    fn remove(&self, tree: &Path) -> Result<(), Error>;
+
+    /// Removes what sandboxes of services that are no longer alive left on this machine. Blocks.
+    fn sweep(&self);
+}
 
 /// Where the work tree is seen inside every sandbox.
 pub const WORK: &str = "/work";
@@ -42,12 +84,7 @@ pub struct Limits {
 impl Default for Limits {
     /// 2 GiB, 512 processes, two processors, files up to 1 GiB.
     fn default() -> Self {
-        Self {
-            memory: 2 << 30,
-            processes: 512,
-            cpu_percent: 200,
-            file_size: 1 << 30,
-        }
+        Self { memory: 2 << 30, processes: 512, cpu_percent: 200, file_size: 1 << 30 }
     }
 }
 
@@ -86,7 +123,7 @@ pub enum End {
     Signal(i32),
     /// Our time limit was reached and it was killed.
     TimedOut,
-    /// The kernel killed something in this sandbox for memory while it ran.
+    /// It did not exit with 0, and the kernel killed something in this sandbox for memory while it ran.
     OutOfMemory {
         /// The limit in bytes.
         limit: u64,

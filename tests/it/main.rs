@@ -1,1 +1,2 @@
 //! All integration tests, as one binary: it links once.
+mod sandbox;

@@ -1,0 +1,179 @@
+//! What a sandbox is made of, as the arguments of `bwrap`: an empty root to which only what is needed is added.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::sandbox::WORK;
+
+/// The user and group number inside, whatever it is outside.
+const INSIDE_ID: &str = "1000";
+/// Where *init* is seen inside.
+pub(super) const INIT: &str = "/run/countersign/init";
+/// Where the gateway's socket is seen inside.
+pub(super) const GATEWAY: &str = "/run/countersign/gateway";
+
+/// Files below `/etc` that programs read and that say nothing about this machine's users.
+const ETC: [&str; 12] = [
+    "alternatives",
+    "ca-certificates.conf",
+    "debian_version",
+    "ld.so.cache",
+    "localtime",
+    "mime.types",
+    "os-release",
+    "protocols",
+    "services",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "timezone",
+];
+
+/// Files of ours below `/etc`: the one user that there is.
+pub(super) const OWN_ETC: [(&str, &str); 4] = [
+    ("passwd", "agent:x:1000:1000:agent:/home/agent:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"),
+    ("group", "agent:x:1000:\nnogroup:x:65534:\n"),
+    ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"),
+    ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nprotocols: files\nservices: files\n"),
+];
+
+/// The places and numbers that one sandbox is made of.
+#[derive(Debug)]
+pub(super) struct Layout<'a> {
+    pub(super) init: &'a Path,
+    pub(super) tree: &'a Path,
+    pub(super) gateway: Option<&'a Path>,
+    /// Directories to show, read-only, and where.
+    pub(super) tools: &'a [(PathBuf, String)],
+    /// Bytes that each of the temporary file systems may hold.
+    pub(super) scratch: u64,
+    /// Numbers of the descriptors that hold [`OWN_ETC`], in its order.
+    pub(super) own_etc: &'a [String],
+    /// Numbers of the descriptors that hold the filters.
+    pub(super) filters: &'a [String],
+}
+
+impl Layout<'_> {
+    /// The arguments, separated as `bwrap --args` reads them.
+    pub(super) fn arguments(&self) -> Vec<u8> {
+        let mut list = List::default();
+        list.add(["--unshare-all", "--unshare-user", "--disable-userns", "--as-pid-1", "--new-session"]);
+        list.add(["--die-with-parent", "--cap-drop", "ALL", "--clearenv", "--hostname", "sandbox"]);
+        list.add(["--uid", INSIDE_ID, "--gid", INSIDE_ID]);
+        list.system();
+        for name in ETC {
+            let path = format!("/etc/{name}");
+            list.add(["--ro-bind-try", &path, &path]);
+        }
+        for ((name, _), number) in OWN_ETC.iter().zip(self.own_etc) {
+            list.add(["--perms", "0444", "--file", number, &format!("/etc/{name}")]);
+        }
+        list.add(["--proc", "/proc", "--dev", "/dev"]);
+        for (mode, place) in [("1777", "/dev/shm"), ("1777", "/tmp"), ("1777", "/var/tmp"), ("0755", "/home/agent")] {
+            list.add(["--perms", mode, "--size", &self.scratch.to_string(), "--tmpfs", place]);
+        }
+        for (place, inside) in self.tools {
+            list.bind("--ro-bind", place, inside);
+        }
+        list.bind("--ro-bind", self.init, INIT);
+        if let Some(gateway) = self.gateway {
+            list.bind("--ro-bind", gateway, GATEWAY);
+        }
+        list.bind("--bind", self.tree, WORK);
+        // The two file systems that the above was put on were writable for the user until here.
+        list.add(["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK]);
+        for number in self.filters {
+            list.add(["--add-seccomp-fd", number]);
+        }
+        list.0
+    }
+}
+
+#[derive(Default)]
+struct List(Vec<u8>);
+
+impl List {
+    fn add<'a>(&mut self, arguments: impl IntoIterator<Item = &'a str>) {
+        arguments.into_iter().for_each(|argument| self.add_one(argument.as_ref()));
+    }
+
+    fn bind(&mut self, how: &str, place: &Path, inside: &str) {
+        self.add([how]);
+        self.add_one(place.as_os_str());
+        self.add([inside]);
+    }
+
+    fn add_one(&mut self, argument: &OsStr) {
+        self.0.extend_from_slice(argument.as_bytes());
+        self.0.push(0);
+    }
+
+    /// `/usr`, and the top-level names that are links into it on a merged system and directories on an old one.
+    fn system(&mut self) {
+        self.add(["--ro-bind", "/usr", "/usr"]);
+        for name in ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"] {
+            match fs::read_link(name) {
+                Ok(target) => {
+                    self.add(["--symlink"]);
+                    self.add_one(target.as_os_str());
+                    self.add([name]);
+                }
+                Err(_) => self.add(["--ro-bind-try", name, name]),
+            }
+        }
+    }
+}
+
+/// The command line: the arguments come by descriptor, so that nothing of them shows in a process list.
+pub(super) fn command_line(arguments: &str, control: &str) -> Vec<OsString> {
+    ["--args", arguments, "--", INIT, control].into_iter().map(OsString::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(tree: &Path) -> Vec<OsString> {
+        let layout = Layout {
+            init: Path::new("/d/init"),
+            tree,
+            gateway: Some(Path::new("/d/socket")),
+            tools: &[(PathBuf::from("/d/rust/bin"), "/opt/toolchains/rust/bin".to_owned())],
+            scratch: 1000,
+            own_etc: &["5", "6", "7", "8"].map(str::to_owned),
+            filters: &["9".to_owned()],
+        };
+        let bytes = layout.arguments();
+        bytes.split(|byte| *byte == 0).map(|argument| OsStr::from_bytes(argument).to_owned()).collect()
+    }
+
+    #[test]
+    fn the_tree_and_the_scratch_places_are_all_that_is_writable() {
+        let arguments = arguments(Path::new("/data/tree"));
+        let writable: Vec<_> = arguments.windows(3).filter(|w| w[0] == "--bind" || w[0] == "--dev-bind").collect();
+        assert_eq!(writable, [["--bind", "/data/tree", WORK]]);
+        let position = |wanted: &[&str]| arguments.windows(wanted.len()).position(|w| w == wanted);
+        assert!(
+            position(&["--remount-ro", "/"]) > position(&["--bind", "/data/tree", WORK]),
+            "the root is closed last"
+        );
+    }
+
+    #[test]
+    fn neither_the_root_nor_a_home_is_shown() {
+        let arguments = arguments(Path::new("/data/tree"));
+        for shown in arguments.windows(3).filter(|w| w[0].to_string_lossy().contains("bind")) {
+            assert!(
+                shown[1] != "/" && shown[1] != "/etc" && !shown[1].to_string_lossy().starts_with("/home"),
+                "{shown:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_path_that_is_not_text_arrives_as_it_is() {
+        let tree = Path::new(OsStr::from_bytes(b"/data/\xff tree\n"));
+        assert!(arguments(tree).iter().any(|argument| argument == tree.as_os_str()));
+    }
+}

@@ -1,0 +1,426 @@
+//! Sandboxes of Linux namespaces, made by `bwrap` over the needed parts of this machine's own system.
+//!
+//! No daemon and no image. A sandbox is unprivileged inside and outside: as root the service drops to a user of its
+//! own first, and without root it is the service's user. What is shown is listed, never hidden: `/usr`, a few files of
+//! `/etc`, tool chains, and the work tree, which with `/tmp` and the home directory is all that is writable.
+
+mod arguments;
+mod body;
+mod cgroup;
+mod filter;
+mod limits;
+mod owner;
+mod stage;
+mod tools;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::MemfdFlags;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use tokio::process::Child;
+use tokio::runtime::Handle;
+
+use self::arguments::{Layout, OWN_ETC};
+use self::body::{Control, Started};
+use self::cgroup::{Group, Hierarchies};
+use self::stage::{Access, Shown, Stage};
+use self::tools::ToolChain;
+use super::live::Body;
+use super::wire::{Reply, Request, Setup};
+use super::{Backend, Boxed, Error, Sandbox, Spec, link, spawn};
+
+pub use self::limits::{Grip, Grips};
+
+/// *Init*, built by `build.rs`.
+static INIT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init"));
+
+/// What the standard search path inside ends with.
+const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The oldest `bwrap` that can forbid further user namespaces.
+const OLDEST: (u32, u32) = (0, 8);
+
+type Spawner = spawn::Spawner<Stage>;
+
+/// How the namespace backend is to work on this machine.
+#[derive(Debug, Clone)]
+pub struct NamespaceSettings {
+    /// A directory of the backend's own, made if need be. With root it may lie anywhere; without, the service's user
+    /// must own it.
+    pub directory: PathBuf,
+    /// The user and group number that sandboxes have on this machine when the service is root: nobody else's.
+    pub uid: u32,
+    /// Refuse to work at all unless every limit holds over a sandbox as a whole.
+    pub strict: bool,
+}
+
+impl NamespaceSettings {
+    /// User number 61357, not strict.
+    #[must_use]
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into(), uid: 61357, strict: false }
+    }
+}
+
+/// The namespace backend. Cheap to keep; one is enough for a process.
+#[derive(Debug)]
+pub struct Namespace {
+    bwrap: PathBuf,
+    /// The user that sandboxes have on this machine, when the service is root.
+    user: Option<u32>,
+    mounts: bool,
+    init: PathBuf,
+    tools: Vec<(PathBuf, String)>,
+    environment: BTreeMap<String, String>,
+    filters: Vec<Vec<u8>>,
+    hierarchies: Hierarchies,
+    grips: Grips,
+    spawner: Arc<Spawner>,
+}
+
+impl Namespace {
+    /// Finds `bwrap` and the tool chains, prepares what sandboxes are made of, proves which limits hold, and removes
+    /// what dead services left. Blocks, for some hundred milliseconds.
+    ///
+    /// # Errors
+    /// [`Error::NoBackend`] without a `bwrap` that is new enough; [`Error::LimitRefused`] in strict mode.
+    pub fn new(settings: &NamespaceSettings) -> Result<Self, Error> {
+        let bwrap = find_bwrap()?;
+        let hierarchies = Hierarchies::find();
+        let grips = Grips::of(&hierarchies);
+        if settings.strict {
+            grips.insist()?;
+        }
+        hierarchies.sweep();
+        let user = rustix::process::geteuid().is_root().then_some(settings.uid);
+        let init = prepare_directory(&settings.directory).map_err(Error::io("prepare the sandboxes' directory"))?;
+        let filters = filter::programs().map_err(|error| Error::NoBackend {
+            missing: format!("the system-call filter cannot be made ({error})"),
+            remedy: "sandboxes need an x86_64, aarch64 or riscv64 machine".to_owned(),
+        })?;
+        let (spawner, mounts) = start_spawner(user).map_err(Error::io("start the thread for sandboxes"))?;
+        let mut namespace = Self {
+            bwrap,
+            user,
+            mounts,
+            init,
+            tools: Vec::new(),
+            environment: BTreeMap::new(),
+            filters,
+            hierarchies,
+            grips,
+            spawner: Arc::new(spawner),
+        };
+        let init = namespace.init.clone();
+        namespace.init = namespace.show_for_good(init)?;
+        namespace.show_tool_chains(&settings.directory)?;
+        namespace.environment = environment(&namespace.tools);
+        Ok(namespace)
+    }
+
+    /// Which limits hold, and how far.
+    #[must_use]
+    pub fn grips(&self) -> &Grips {
+        &self.grips
+    }
+
+    fn show_tool_chains(&mut self, directory: &Path) -> Result<(), Error> {
+        for chain in tools::find() {
+            let root = self.reachable_root(&chain, directory).map_err(Error::io("copy a tool chain"))?;
+            let place = self.show_for_good(root)?;
+            let parts = tools::PARTS.iter().filter(|part| chain.root.join(part).is_dir());
+            self.tools.extend(parts.map(|part| (place.join(part), format!("{}/{}/{part}", tools::INSIDE, chain.name))));
+        }
+        Ok(())
+    }
+
+    /// Where the tool chain is to be taken from: its own place if the sandbox's user can get there, else a copy.
+    fn reachable_root(&self, chain: &ToolChain, directory: &Path) -> io::Result<PathBuf> {
+        let reached = match self.user {
+            Some(user) => self.mounts || stage::barrier(&chain.root.join("bin"), user).is_none(),
+            None => true,
+        };
+        if reached {
+            return Ok(chain.root.clone());
+        }
+        let copy = directory.join("toolchains").join(chain.name);
+        tools::copy(chain, &copy)?;
+        Ok(copy)
+    }
+
+    /// Puts a file or directory on the stage, read-only, for as long as this process lives.
+    fn show_for_good(&self, source: PathBuf) -> Result<PathBuf, Error> {
+        let (report, done) = std::sync::mpsc::sync_channel(1);
+        self.spawner.post(move |stage| _ = report.send(stage.show(&source, Access::ReadOnly)));
+        let shown = done.recv().unwrap_or_else(|_| Err(io::Error::other("the thread for sandboxes has ended")));
+        shown.map(|shown| shown.place).map_err(Error::io("show a tool chain to sandboxes"))
+    }
+
+    async fn start_sandbox(&self, spec: &Spec) -> Result<Sandbox, Error> {
+        self.check_tree(&spec.tree)?;
+        self.give_gateway(spec)?;
+        let group = self.make_group(spec)?;
+        let (ours, theirs) = rustix::net::socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+            None,
+        )
+        .map_err(|error| Error::Io { doing: "make a control socket", source: error.into() })?;
+        let control = Control::new(ours)?;
+        let making = self.making(spec, theirs, group.as_ref())?;
+        let made = self.spawner.run(move |stage| making.make(stage)).await;
+        let made = made.and_then(|result| result).map_err(Error::io("start bwrap"))?;
+        let started = Started::wait(control, made.bwrap, group, Arc::clone(&self.spawner)).await;
+        self.spawner.post(move |_| made.shown.iter().for_each(Shown::withdraw));
+        let started = started?;
+        set_up(&started, self.setup(spec)).await?;
+        Ok(Sandbox::new(Box::new(started), self.environment.clone(), spec.limits.clone()))
+    }
+
+    fn check_tree(&self, tree: &Path) -> Result<(), Error> {
+        let bad = |why| Error::BadTree { path: tree.to_owned(), why };
+        let found = fs::symlink_metadata(tree).map_err(|_| bad("is not there"))?;
+        if !found.is_dir() || !tree.is_absolute() {
+            return Err(bad("is not a directory, or not an absolute path"));
+        }
+        let Some(user) = self.user else { return Ok(()) };
+        if found.uid() != user {
+            return Err(bad("was not handed over to the sandbox's user"));
+        }
+        match stage::barrier(tree, user) {
+            Some(_) if !self.mounts => Err(bad("lies in a directory that the sandbox's user may not enter")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets the sandbox's user connect to the gateway: nobody else but root can.
+    fn give_gateway(&self, spec: &Spec) -> Result<(), Error> {
+        let (Some(gateway), Some(user)) = (&spec.gateway, self.user) else { return Ok(()) };
+        std::os::unix::fs::lchown(gateway, Some(user), Some(user)).map_err(Error::io("hand the gateway's socket over"))
+    }
+
+    fn make_group(&self, spec: &Spec) -> Result<Option<Group>, Error> {
+        if !self.grips.any_by_group() {
+            return Ok(None);
+        }
+        self.hierarchies.make(spec.run, &spec.limits).map(Some).map_err(Error::io("limit a sandbox by a control group"))
+    }
+
+    fn making(&self, spec: &Spec, control: OwnedFd, group: Option<&Group>) -> Result<Making, Error> {
+        let groups = group.map_or(Ok(Vec::new()), Group::join_files).map_err(Error::io("open a control group"))?;
+        Ok(Making {
+            bwrap: self.bwrap.clone(),
+            user: self.user,
+            init: self.init.clone(),
+            tree: spec.tree.clone(),
+            gateway: spec.gateway.clone(),
+            tools: self.tools.clone(),
+            // A quarter each, so that full temporary directories leave room for work.
+            scratch: spec.limits.memory / 4,
+            filters: self.filters.clone(),
+            control,
+            groups,
+            runtime: Handle::current(),
+        })
+    }
+
+    /// What *init* is to see to, where no group does.
+    fn setup(&self, spec: &Spec) -> Setup {
+        let unless = |held: bool, limit: u64| if held { u64::MAX } else { limit };
+        Setup {
+            processes: unless(self.grips.processes == Grip::Whole, u64::from(spec.limits.processes)),
+            data: unless(self.grips.memory == Grip::Whole, spec.limits.memory),
+            file_size: spec.limits.file_size,
+            gateway: spec.gateway.as_ref().map_or_else(String::new, |_| arguments::GATEWAY.to_owned()),
+        }
+    }
+}
+
+impl Backend for Namespace {
+    fn start<'a>(&'a self, spec: &'a Spec) -> Boxed<'a, Result<Sandbox, Error>> {
+        Box::pin(self.start_sandbox(spec))
+    }
+
+    fn hand_over(&self, tree: &Path) -> Result<(), Error> {
+        self.user.map_or(Ok(()), |user| tree::give(tree, user))
+    }
+
+    fn take_back(&self, tree: &Path) -> Result<(), Error> {
+        tree::take(tree)
+    }
+
+    fn remove(&self, tree: &Path) -> Result<(), Error> {
+        tree::remove(tree)
+    }
+
+    fn sweep(&self) {
+        self.hierarchies.sweep();
+    }
+}
+
+/// Everything that the spawner's thread needs to start one sandbox.
+struct Making {
+    bwrap: PathBuf,
+    user: Option<u32>,
+    init: PathBuf,
+    tree: PathBuf,
+    gateway: Option<PathBuf>,
+    tools: Vec<(PathBuf, String)>,
+    scratch: u64,
+    filters: Vec<Vec<u8>>,
+    control: OwnedFd,
+    groups: Vec<OwnedFd>,
+    runtime: Handle,
+}
+
+/// `bwrap` started, and what can leave the stage when the sandbox stands.
+struct Made {
+    bwrap: Child,
+    shown: Vec<Shown>,
+}
+
+impl Making {
+    fn make(self, stage: &mut Stage) -> io::Result<Made> {
+        let mut shown = vec![stage.show(&self.tree, Access::Writable)?];
+        if let Some(gateway) = &self.gateway {
+            match stage.show(gateway, Access::Writable) {
+                Ok(gateway) => shown.push(gateway),
+                Err(error) => {
+                    shown.iter().for_each(Shown::withdraw);
+                    return Err(error);
+                }
+            }
+        }
+        match self.launch(&shown) {
+            Ok(bwrap) => Ok(Made { bwrap, shown }),
+            Err(error) => {
+                shown.iter().for_each(Shown::withdraw);
+                Err(error)
+            }
+        }
+    }
+
+    fn launch(self, shown: &[Shown]) -> io::Result<Child> {
+        let own_etc = OWN_ETC.iter().map(|(_, text)| in_memory(text.as_bytes())).collect::<io::Result<Vec<_>>>()?;
+        let filters = self.filters.iter().map(|filter| in_memory(filter)).collect::<io::Result<Vec<_>>>()?;
+        let layout = Layout {
+            init: &self.init,
+            tree: &shown[0].place,
+            gateway: shown.get(1).map(|shown| shown.place.as_path()),
+            tools: &self.tools,
+            scratch: self.scratch,
+            own_etc: &own_etc.iter().map(spawn::number).collect::<Vec<_>>(),
+            filters: &filters.iter().map(spawn::number).collect::<Vec<_>>(),
+        };
+        let arguments = in_memory(&layout.arguments())?;
+        let command_line = arguments::command_line(&spawn::number(&arguments), &spawn::number(&self.control));
+        let launch = spawn::Launch {
+            program: self.bwrap,
+            arguments: command_line,
+            inherited: own_etc.into_iter().chain(filters).chain([arguments, self.control]).collect(),
+            groups: self.groups,
+            user: self.user,
+        };
+        launch.start(&self.runtime)
+    }
+}
+
+/// A file without a name that holds these bytes, to be read from its beginning.
+fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = fs::File::from(rustix::fs::memfd_create(c"countersign", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    io::Seek::rewind(&mut file)?;
+    Ok(file.into())
+}
+
+async fn set_up(started: &Started, setup: Setup) -> Result<(), Error> {
+    let stream = started.open().await?;
+    link::converse(stream, &Request::Setup(setup), None, |reply| matches!(reply, Reply::Done).then_some(()))
+        .await
+        .map_err(|failure| failure.about_path("the gateway's port"))
+}
+
+fn start_spawner(user: Option<u32>) -> io::Result<(Spawner, bool)> {
+    if user.is_some()
+        && let Ok(spawner) = Spawner::new(Stage::mounted)?
+    {
+        return Ok((spawner, true));
+    }
+    match Spawner::new(|| Ok::<_, std::convert::Infallible>(Stage::Direct))? {
+        Ok(spawner) => Ok((spawner, false)),
+        Err(never) => match never {},
+    }
+}
+
+/// Makes the directory and puts *init* into it; a sandbox that still runs an older one keeps that.
+fn prepare_directory(directory: &Path) -> io::Result<PathBuf> {
+    fs::create_dir_all(directory)?;
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o755))?;
+    let init = directory.join("init");
+    if !fs::read(&init).is_ok_and(|found| found == INIT) {
+        let new = directory.join(format!("init.{}", std::process::id()));
+        fs::write(&new, INIT)?;
+        fs::rename(&new, &init)?;
+    }
+    fs::set_permissions(&init, fs::Permissions::from_mode(0o555))?;
+    fs::canonicalize(init)
+}
+
+fn find_bwrap() -> Result<PathBuf, Error> {
+    let missing = |missing: String| Error::NoBackend {
+        missing,
+        remedy: "install bubblewrap 0.8 or later (Debian and Ubuntu: apt install bubblewrap)".to_owned(),
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let bwrap = std::env::split_paths(&path)
+        .map(|directory| directory.join("bwrap"))
+        .find(|candidate| candidate.is_file())
+        .ok_or_else(|| missing("there is no `bwrap`".to_owned()))?;
+    let answer = std::process::Command::new(&bwrap).arg("--version").env_clear().output();
+    let version = answer.map(|answer| String::from_utf8_lossy(&answer.stdout).trim().to_owned());
+    match version {
+        Ok(text) if is_new_enough(&text) => Ok(bwrap),
+        Ok(text) => Err(missing(format!("{} is too old ({text})", bwrap.display()))),
+        Err(error) => Err(missing(format!("{} cannot be run ({error})", bwrap.display()))),
+    }
+}
+
+fn is_new_enough(version: &str) -> bool {
+    let mut numbers = version.trim_start_matches("bubblewrap ").split('.').map_while(|part| part.parse::<u32>().ok());
+    matches!((numbers.next(), numbers.next()), (Some(major), Some(minor)) if (major, minor) >= OLDEST)
+}
+
+/// The environment of every command: where things are, and that nobody is there to answer questions.
+fn environment(tools: &[(PathBuf, String)]) -> BTreeMap<String, String> {
+    let bins = tools.iter().map(|(_, inside)| inside.as_str()).filter(|inside| inside.ends_with("/bin"));
+    let path = bins.chain([SYSTEM_PATH]).collect::<Vec<_>>().join(":");
+    [
+        ("PATH", path.as_str()),
+        ("HOME", "/home/agent"),
+        ("USER", "agent"),
+        ("LOGNAME", "agent"),
+        ("SHELL", "/bin/sh"),
+        ("TMPDIR", "/tmp"),
+        ("LANG", "C.UTF-8"),
+        ("TERM", "dumb"),
+        ("CI", "true"),
+        ("PAGER", "cat"),
+        ("GIT_PAGER", "cat"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("DEBIAN_FRONTEND", "noninteractive"),
+        ("npm_config_yes", "true"),
+        ("CARGO_HOME", "/home/agent/.cargo"),
+        ("CARGO_NET_OFFLINE", "true"),
+        ("CARGO_TERM_COLOR", "never"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into()
+}
