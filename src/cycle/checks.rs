@@ -12,7 +12,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use judge::{Cause, Outcome, baseline_problems, judge};
-pub use verification::{Judged, Standing, Verification, VerificationResult};
+pub use verification::{Judged, Runs, Standing, Verification, VerificationResult};
 
 /// What a check is for. The order of the variants is the order in which checks run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -32,13 +32,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order in which checks run.
-    pub const ALL: [Self; 5] = [
-        Self::Build,
-        Self::Typecheck,
-        Self::Lint,
-        Self::Test,
-        Self::Other,
-    ];
+    pub const ALL: [Self; 5] = [Self::Build, Self::Typecheck, Self::Lint, Self::Test, Self::Other];
 
     /// The word for it in configuration and on pages.
     #[must_use]
@@ -158,23 +152,15 @@ impl Attempt {
     /// The failing tests that this attempt names, if it ended by itself and named any.
     #[must_use]
     pub fn named_failures(&self) -> Option<&BTreeSet<String>> {
-        let ended_by_itself =
-            matches!(self.end, AttemptEnd::Exit(code) if code != 0) && !self.command_missing();
-        self.failing
-            .as_ref()
-            .filter(|names| ended_by_itself && !names.is_empty())
+        let ended_by_itself = matches!(self.end, AttemptEnd::Exit(code) if code != 0) && !self.command_missing();
+        self.failing.as_ref().filter(|names| ended_by_itself && !names.is_empty())
     }
 
     fn told_nothing(&self) -> Option<Cause> {
         match &self.end {
             AttemptEnd::CutByClock => Some(Cause::Clock),
-            AttemptEnd::SandboxFault(fault) => Some(Cause::Sandbox {
-                fault: fault.clone(),
-            }),
-            AttemptEnd::Exit(_)
-            | AttemptEnd::Signal(_)
-            | AttemptEnd::TimedOut
-            | AttemptEnd::OutOfMemory { .. } => None,
+            AttemptEnd::SandboxFault(fault) => Some(Cause::Sandbox { fault: fault.clone() }),
+            AttemptEnd::Exit(_) | AttemptEnd::Signal(_) | AttemptEnd::TimedOut | AttemptEnd::OutOfMemory { .. } => None,
         }
     }
 }

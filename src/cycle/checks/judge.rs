@@ -69,9 +69,7 @@ impl fmt::Display for Cause {
         match self {
             Self::Clock => f.write_str("the run's wall clock was used up"),
             Self::Sandbox { fault } => write!(f, "the sandbox failed: {fault}"),
-            Self::CommandMissing { code: 126 } => {
-                f.write_str("its command cannot be executed (exit status 126)")
-            }
+            Self::CommandMissing { code: 126 } => f.write_str("its command cannot be executed (exit status 126)"),
             Self::CommandMissing { code } => {
                 write!(f, "its command was not found (exit status {code})")
             }
@@ -92,15 +90,16 @@ enum Said<'a> {
 
 fn said(required: bool, run: Option<&CheckRun>) -> Said<'_> {
     let attempts = run.map_or(&[][..], |run| &run.attempts);
-    let told: Vec<&Attempt> = attempts
-        .iter()
-        .filter(|a| a.told_nothing().is_none())
-        .collect();
+    let told: Vec<&Attempt> = attempts.iter().filter(|a| a.told_nothing().is_none()).collect();
     let cut = attempts.iter().rev().find_map(Attempt::told_nothing);
     match told.as_slice() {
         [] => Said::Nothing(cut.unwrap_or(Cause::NotRun)),
         [first, ..] if first.passed() => Said::Passed,
-        [_, later @ ..] if later.iter().any(|a| a.passed()) => Said::Flaky,
+        [_, later @ ..] if later.iter().any(|a| a.passed()) => {
+            // What passes on a tree that it changed has repaired it; the tree to deliver still fails.
+            let changed = run.is_some_and(|run| run.changed_tracked_files);
+            if changed { Said::Failed(told.into_iter().filter(|a| !a.passed()).collect()) } else { Said::Flaky }
+        }
         [_] if required => Said::Nothing(cut.unwrap_or(Cause::NotRepeated)),
         [_, ..] => Said::Failed(told),
     }
@@ -131,12 +130,7 @@ impl<'a> Excuse<'a> {
         let sets: Option<Vec<_>> = attempts.iter().map(|a| a.named_failures()).collect();
         let names = sets.and_then(|sets| {
             let (first, rest) = sets.split_first()?;
-            Some(
-                first
-                    .iter()
-                    .filter(|name| rest.iter().all(|set| set.contains(*name)))
-                    .collect(),
-            )
+            Some(first.iter().filter(|name| rest.iter().all(|set| set.contains(*name))).collect())
         });
         Self { attempts, names }
     }
@@ -147,17 +141,16 @@ impl<'a> Excuse<'a> {
         }
         match (now.named_failures(), &self.names) {
             (Some(now), Some(base)) => now.iter().all(|name| base.contains(name)),
-            (None, _) => self.attempts.iter().any(|base| {
-                base.named_failures().is_none() && base.end == now.end && base.digest == now.digest
-            }),
+            (None, _) => self
+                .attempts
+                .iter()
+                .any(|base| base.named_failures().is_none() && base.end == now.end && base.digest == now.digest),
             (Some(_), None) => false,
         }
     }
 
     fn knows(&self, name: &String) -> bool {
-        self.names
-            .as_ref()
-            .is_some_and(|names| names.contains(name))
+        self.names.as_ref().is_some_and(|names| names.contains(name))
     }
 }
 
@@ -180,21 +173,14 @@ pub fn judge(required: bool, baseline: Option<&CheckRun>, now: &CheckRun) -> Out
         Said::Passed | Said::Flaky | Said::Nothing(_) => Vec::new(),
     };
     if let (Some(code), Some(_)) = (missing_each_time(&failed), missing_each_time(&before)) {
-        return Outcome::CouldNotRun {
-            cause: Cause::CommandMissing { code },
-        };
+        return Outcome::CouldNotRun { cause: Cause::CommandMissing { code } };
     }
     let excuse = Excuse::of(&before);
     if failed.iter().any(|attempt| excuse.covers(attempt)) {
         return Outcome::PreExisting;
     }
     let named = failed.iter().rev().find_map(|a| a.named_failures());
-    let new = named
-        .into_iter()
-        .flatten()
-        .filter(|name| !excuse.knows(name))
-        .cloned()
-        .collect();
+    let new = named.into_iter().flatten().filter(|name| !excuse.knows(name)).cloned().collect();
     Outcome::Regressed { new }
 }
 
@@ -202,18 +188,14 @@ pub fn judge(required: bool, baseline: Option<&CheckRun>, now: &CheckRun) -> Out
 /// these ends before anything is paid for.
 #[must_use]
 pub fn baseline_problems(checks: &[Check], baseline: &[CheckRun]) -> Vec<(String, Cause)> {
-    let problem =
-        |check: &Check| match said(true, baseline.iter().find(|run| run.check == check.name)) {
-            Said::Passed | Said::Flaky => None,
-            Said::Nothing(cause) => Some((check.name.clone(), cause)),
-            Said::Failed(attempts) => missing_each_time(&attempts)
-                .map(|code| (check.name.clone(), Cause::CommandMissing { code })),
-        };
-    checks
-        .iter()
-        .filter(|check| check.required)
-        .filter_map(problem)
-        .collect()
+    let problem = |check: &Check| match said(true, baseline.iter().find(|run| run.check == check.name)) {
+        Said::Passed | Said::Flaky => None,
+        Said::Nothing(cause) => Some((check.name.clone(), cause)),
+        Said::Failed(attempts) => {
+            missing_each_time(&attempts).map(|code| (check.name.clone(), Cause::CommandMissing { code }))
+        }
+    };
+    checks.iter().filter(|check| check.required).filter_map(problem).collect()
 }
 
 #[cfg(test)]
@@ -225,9 +207,7 @@ mod tests {
     /// none readable, `1~x` likewise with the output `x`, `sig9`, `time`, `mem`, `clock`, `fault`.
     fn attempt(text: &str) -> Attempt {
         let (rest, digest) = text.split_once('~').unwrap_or((text, ""));
-        let (end, names) = rest
-            .split_once(':')
-            .map_or((rest, None), |(end, names)| (end, Some(names)));
+        let (end, names) = rest.split_once(':').map_or((rest, None), |(end, names)| (end, Some(names)));
         let end = match end {
             "sig9" => AttemptEnd::Signal(9),
             "time" => AttemptEnd::TimedOut,
@@ -236,40 +216,21 @@ mod tests {
             "fault" => AttemptEnd::SandboxFault("broken".to_owned()),
             code => AttemptEnd::Exit(code.parse().expect("a number")),
         };
-        let set = |names: &str| {
-            names
-                .split(',')
-                .filter(|n| !n.is_empty())
-                .map(str::to_owned)
-                .collect()
-        };
+        let set = |names: &str| names.split(',').filter(|n| !n.is_empty()).map(str::to_owned).collect();
         let failing = names.map(set);
-        Attempt {
-            end,
-            duration_ms: 0,
-            failing,
-            digest: digest.to_owned(),
-            tail: String::new(),
-            log: None,
-        }
+        Attempt { end, duration_ms: 0, failing, digest: digest.to_owned(), tail: String::new(), log: None }
     }
 
     fn run(text: &str) -> CheckRun {
         let attempts = text.split_whitespace().map(attempt).collect();
-        CheckRun {
-            check: "test".to_owned(),
-            attempts,
-            changed_tracked_files: false,
-        }
+        CheckRun { check: "test".to_owned(), attempts, changed_tracked_files: false }
     }
 
     fn told(required: bool, baseline: &str, now: &str) -> String {
         let baseline = (baseline != "none").then(|| run(baseline));
         match judge(required, baseline.as_ref(), &run(now)) {
             Outcome::Passed => "passed".to_owned(),
-            Outcome::Regressed { new } => format!("regressed {}", Vec::from_iter(new).join(","))
-                .trim()
-                .to_owned(),
+            Outcome::Regressed { new } => format!("regressed {}", Vec::from_iter(new).join(",")).trim().to_owned(),
             Outcome::PreExisting => "pre-existing".to_owned(),
             Outcome::Flaky => "flaky".to_owned(),
             Outcome::CouldNotRun { cause } => match cause {
@@ -360,11 +321,7 @@ mod tests {
             ("", "1~x 1~x", "regressed"),
         ];
         for (baseline, now, outcome) in table {
-            assert_eq!(
-                told(true, baseline, now),
-                outcome,
-                "baseline [{baseline}], now [{now}]"
-            );
+            assert_eq!(told(true, baseline, now), outcome, "baseline [{baseline}], now [{now}]");
         }
     }
 
@@ -379,23 +336,24 @@ mod tests {
             ("fault", "1~x", "regressed"),
         ];
         for (baseline, now, outcome) in table {
-            assert_eq!(
-                told(false, baseline, now),
-                outcome,
-                "baseline [{baseline}], now [{now}]"
-            );
+            assert_eq!(told(false, baseline, now), outcome, "baseline [{baseline}], now [{now}]");
         }
+    }
+
+    #[test]
+    fn a_check_that_repairs_the_tree_it_fails_on_is_not_flaky() {
+        let repairing = CheckRun { changed_tracked_files: true, ..run("1:a 0") };
+        let passing = CheckRun { changed_tracked_files: true, ..run("0") };
+        assert!(matches!(judge(true, Some(&run("0")), &repairing), Outcome::Regressed { .. }));
+        assert_eq!(judge(true, Some(&repairing), &repairing), Outcome::PreExisting);
+        assert_eq!(judge(true, Some(&run("0")), &passing), Outcome::Passed, "changing files is reported, no failure");
     }
 
     #[test]
     fn only_what_is_required_blocks_and_old_failures_only_when_strict() {
         use StrictBaseline::{Off, On};
-        let regressed = Outcome::Regressed {
-            new: BTreeSet::new(),
-        };
-        let unknown = Outcome::CouldNotRun {
-            cause: Cause::Clock,
-        };
+        let regressed = Outcome::Regressed { new: BTreeSet::new() };
+        let unknown = Outcome::CouldNotRun { cause: Cause::Clock };
         let table = [
             (Outcome::Passed, false, false),
             (Outcome::Flaky, false, false),
@@ -405,15 +363,8 @@ mod tests {
         ];
         for (outcome, lenient, strict) in table {
             assert_eq!(outcome.blocks(true, Off), lenient, "{outcome:?}");
-            assert_eq!(
-                outcome.blocks(true, On),
-                strict,
-                "{outcome:?} under a strict baseline"
-            );
-            assert!(
-                !outcome.blocks(false, On) && !outcome.blocks(false, Off),
-                "{outcome:?}, not required"
-            );
+            assert_eq!(outcome.blocks(true, On), strict, "{outcome:?} under a strict baseline");
+            assert!(!outcome.blocks(false, On) && !outcome.blocks(false, Off), "{outcome:?}, not required");
         }
     }
 
@@ -428,13 +379,8 @@ mod tests {
             required,
             source: Source::Settings,
         };
-        let run = |name: &str, text: &str| CheckRun {
-            check: name.to_owned(),
-            ..run(text)
-        };
-        let checks = [
-            "passes", "fails", "flaky", "missing", "cut", "fault", "absent", "once",
-        ];
+        let run = |name: &str, text: &str| CheckRun { check: name.to_owned(), ..run(text) };
+        let checks = ["passes", "fails", "flaky", "missing", "cut", "fault", "absent", "once"];
         let mut checks = checks.map(|name| check(name, true)).to_vec();
         checks.push(check("optional", false));
         let baseline = [
@@ -447,10 +393,8 @@ mod tests {
             run("once", "1"),
             run("optional", "127"),
         ];
-        let problems: Vec<String> = baseline_problems(&checks, &baseline)
-            .into_iter()
-            .map(|(name, cause)| format!("{name}: {cause}"))
-            .collect();
+        let problems: Vec<String> =
+            baseline_problems(&checks, &baseline).into_iter().map(|(name, cause)| format!("{name}: {cause}")).collect();
         assert_eq!(
             problems,
             [

@@ -31,6 +31,15 @@ pub struct Verification {
     pub outcomes: Vec<Judged>,
 }
 
+/// What ran, before and now.
+#[derive(Debug, Clone, Copy)]
+pub struct Runs<'a> {
+    /// On the base commit.
+    pub baseline: &'a [CheckRun],
+    /// On the tree that is judged.
+    pub now: &'a [CheckRun],
+}
+
 /// An outcome as far as it tells passes apart: a flake counts as passed, and names do not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -53,21 +62,9 @@ pub struct VerificationResult(pub Vec<(String, Standing)>);
 impl Verification {
     /// Judges every check of `checks` on `tree`; one without attempts could not run.
     #[must_use]
-    pub fn judge(
-        checks: &[Check],
-        baseline: &[CheckRun],
-        now: &[CheckRun],
-        (tree, strict): (TreeId, StrictBaseline),
-    ) -> Self {
-        let outcomes = checks
-            .iter()
-            .map(|check| judged(check, baseline, now))
-            .collect();
-        Self {
-            tree,
-            strict,
-            outcomes,
-        }
+    pub fn judge(tree: TreeId, strict: StrictBaseline, checks: &[Check], runs: Runs<'_>) -> Self {
+        let outcomes = checks.iter().map(|check| judged(check, runs)).collect();
+        Self { tree, strict, outcomes }
     }
 
     /// What is compared between passes.
@@ -79,22 +76,14 @@ impl Verification {
             Outcome::PreExisting => Standing::PreExisting,
             Outcome::CouldNotRun { .. } => Standing::CouldNotRun,
         };
-        VerificationResult(
-            self.outcomes
-                .iter()
-                .map(|j| (j.name.clone(), standing(j)))
-                .collect(),
-        )
+        VerificationResult(self.outcomes.iter().map(|j| (j.name.clone(), standing(j))).collect())
     }
 
     /// Whether no required check stands in the way. True also where there is none: see
     /// [`Self::any_required_ran`].
     #[must_use]
     pub fn passes(&self) -> bool {
-        !self
-            .outcomes
-            .iter()
-            .any(|j| j.outcome.blocks(j.required, self.strict))
+        !self.outcomes.iter().any(|j| j.outcome.blocks(j.required, self.strict))
     }
 
     /// The required checks that fail and block: what goes back to be fixed.
@@ -110,30 +99,22 @@ impl Verification {
     /// Whether at least one required check told something about this tree.
     #[must_use]
     pub fn any_required_ran(&self) -> bool {
-        self.outcomes
-            .iter()
-            .any(|j| j.required && !matches!(j.outcome, Outcome::CouldNotRun { .. }))
+        self.outcomes.iter().any(|j| j.required && !matches!(j.outcome, Outcome::CouldNotRun { .. }))
     }
 
     fn blocking(&self, of: fn(&Outcome) -> bool) -> impl Iterator<Item = &Judged> {
-        self.outcomes
-            .iter()
-            .filter(move |j| of(&j.outcome) && j.outcome.blocks(j.required, self.strict))
+        self.outcomes.iter().filter(move |j| of(&j.outcome) && j.outcome.blocks(j.required, self.strict))
     }
 }
 
-fn judged(check: &Check, baseline: &[CheckRun], now: &[CheckRun]) -> Judged {
-    let not_run = CheckRun {
-        check: check.name.clone(),
-        attempts: Vec::new(),
-        changed_tracked_files: false,
-    };
-    let now = run_of(check, now).unwrap_or(&not_run);
+fn judged(check: &Check, runs: Runs<'_>) -> Judged {
+    let not_run = CheckRun { check: check.name.clone(), attempts: Vec::new(), changed_tracked_files: false };
+    let now = run_of(check, runs.now).unwrap_or(&not_run);
     Judged {
         name: check.name.clone(),
         kind: check.kind,
         required: check.required,
-        outcome: judge(check.required, run_of(check, baseline), now),
+        outcome: judge(check.required, run_of(check, runs.baseline), now),
         changed_tracked_files: now.changed_tracked_files,
     }
 }
@@ -169,23 +150,12 @@ mod tests {
             log: None,
         };
         let attempts = ends.iter().map(attempt).collect();
-        CheckRun {
-            check: name.to_owned(),
-            attempts,
-            changed_tracked_files: false,
-        }
+        CheckRun { check: name.to_owned(), attempts, changed_tracked_files: false }
     }
 
-    fn verification(
-        checks: &[Check],
-        base: &[CheckRun],
-        now: &[CheckRun],
-        strict: StrictBaseline,
-    ) -> Verification {
-        let tree = "0123456789abcdef0123456789abcdef01234567"
-            .parse()
-            .expect("forty digits");
-        Verification::judge(checks, base, now, (tree, strict))
+    fn verification(checks: &[Check], base: &[CheckRun], now: &[CheckRun], strict: StrictBaseline) -> Verification {
+        let tree = "0123456789abcdef0123456789abcdef01234567".parse().expect("forty digits");
+        Verification::judge(tree, strict, checks, Runs { baseline: base, now })
     }
 
     const PASS: &[AttemptEnd] = &[AttemptEnd::Exit(0)];
@@ -195,48 +165,22 @@ mod tests {
 
     #[test]
     fn only_required_checks_stand_in_the_way() {
-        let checks = [
-            check("lint", Kind::Lint, false),
-            check("test", Kind::Test, true),
-        ];
+        let checks = [check("lint", Kind::Lint, false), check("test", Kind::Test, true)];
         let base = [run("lint", PASS), run("test", PASS)];
         let now = [run("lint", FAIL), run("test", PASS)];
         let verified = verification(&checks, &base, &now, StrictBaseline::Off);
         assert!(verified.passes() && verified.any_required_ran());
-        assert_eq!(
-            verified.regressed().count(),
-            0,
-            "an optional failure went back to be fixed"
-        );
-        assert_eq!(
-            verified.outcomes[0].outcome,
-            Outcome::Regressed {
-                new: std::collections::BTreeSet::new()
-            }
-        );
+        assert_eq!(verified.regressed().count(), 0, "an optional failure went back to be fixed");
+        assert_eq!(verified.outcomes[0].outcome, Outcome::Regressed { new: std::collections::BTreeSet::new() });
     }
 
     #[test]
     fn a_check_without_a_run_is_not_a_passed_one() {
-        let checks = [
-            check("test", Kind::Test, true),
-            check("build", Kind::Build, true),
-        ];
+        let checks = [check("test", Kind::Test, true), check("build", Kind::Build, true)];
         let verified = verification(&checks, &[], &[run("build", PASS)], StrictBaseline::Off);
         assert!(!verified.passes());
-        let missing: Vec<_> = verified
-            .could_not_run()
-            .map(|j| (j.name.as_str(), &j.outcome))
-            .collect();
-        assert_eq!(
-            missing,
-            [(
-                "test",
-                &Outcome::CouldNotRun {
-                    cause: Cause::NotRun
-                }
-            )]
-        );
+        let missing: Vec<_> = verified.could_not_run().map(|j| (j.name.as_str(), &j.outcome)).collect();
+        assert_eq!(missing, [("test", &Outcome::CouldNotRun { cause: Cause::NotRun })]);
         assert!(verified.any_required_ran(), "the build ran");
     }
 
@@ -247,12 +191,7 @@ mod tests {
         let optional = [check("lint", Kind::Lint, false)];
         let verified = verification(&optional, &[], &[run("lint", PASS)], StrictBaseline::Off);
         assert!(verified.passes() && !verified.any_required_ran());
-        let cut = verification(
-            &[check("test", Kind::Test, true)],
-            &[],
-            &[run("test", CUT)],
-            StrictBaseline::Off,
-        );
+        let cut = verification(&[check("test", Kind::Test, true)], &[], &[run("test", CUT)], StrictBaseline::Off);
         assert!(!cut.passes() && !cut.any_required_ran());
     }
 
@@ -264,18 +203,8 @@ mod tests {
         assert!(lenient.passes() && lenient.regressed().count() == 0);
         let strict = verification(&checks, &runs, &runs, StrictBaseline::On);
         assert!(!strict.passes());
-        assert_eq!(
-            strict
-                .regressed()
-                .map(|j| j.name.as_str())
-                .collect::<Vec<_>>(),
-            ["test"]
-        );
-        assert_eq!(
-            strict.outcomes[0].outcome,
-            Outcome::PreExisting,
-            "its name stays what it is"
-        );
+        assert_eq!(strict.regressed().map(|j| j.name.as_str()).collect::<Vec<_>>(), ["test"]);
+        assert_eq!(strict.outcomes[0].outcome, Outcome::PreExisting, "its name stays what it is");
         assert_eq!(lenient.result(), strict.result());
     }
 
@@ -311,25 +240,13 @@ mod tests {
 
     #[test]
     fn a_verification_survives_being_stored() {
-        let checks = [
-            check("test", Kind::Test, true),
-            check("build", Kind::Build, true),
-        ];
-        let ends = [
-            AttemptEnd::OutOfMemory { limit: 7 },
-            AttemptEnd::SandboxFault("gone".to_owned()),
-        ];
+        let checks = [check("test", Kind::Test, true), check("build", Kind::Build, true)];
+        let ends = [AttemptEnd::OutOfMemory { limit: 7 }, AttemptEnd::SandboxFault("gone".to_owned())];
         let runs = [run("test", FAIL), run("build", &ends)];
         let verified = verification(&checks, &[], &runs, StrictBaseline::On);
         let json = serde_json::to_string(&verified).expect("plain data");
-        assert_eq!(
-            serde_json::from_str::<Verification>(&json).ok(),
-            Some(verified)
-        );
+        assert_eq!(serde_json::from_str::<Verification>(&json).ok(), Some(verified));
         let json = serde_json::to_string(&runs).expect("plain data");
-        assert_eq!(
-            serde_json::from_str::<Vec<CheckRun>>(&json).ok().as_deref(),
-            Some(&runs[..])
-        );
+        assert_eq!(serde_json::from_str::<Vec<CheckRun>>(&json).ok().as_deref(), Some(&runs[..]));
     }
 }
