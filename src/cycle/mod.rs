@@ -5,3 +5,4 @@
 
 pub mod id;
 pub mod money;
+pub mod verdict;
