@@ -5,4 +5,5 @@
 
 pub mod id;
 pub mod money;
+pub mod say;
 pub mod verdict;
