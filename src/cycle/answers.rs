@@ -97,15 +97,24 @@ mod tests {
             (r#"[{"id":"F1","answer":"disputed","note":" \u0000 \n"}]"#, vec![]),
             (r#"[{"id":"F1","answer":"disputed","note":null},{"id":"F1","answer":"fixed"}]"#, vec![fixed("F1")]),
             (r#"[{"id":"F1","answer":"disputed","note":["a","b"]}]"#, vec![disputed("F1", "a\nb")]),
-            (r#"[{"id":"F1","answer":"fixed"},{"id":"F1","answer":"disputed","note":"x"},{"id":"F2","answer":"fixed"}]"#, vec![fixed("F2")]),
+            (
+                r#"[{"id":"F1","answer":"fixed"},{"id":"F1","answer":"disputed","note":"x"},{"id":"F2","answer":"fixed"}]"#,
+                vec![fixed("F2")],
+            ),
             (
                 r#"[{"id":"F1","answer":"fixed"},{"id":"F1","answer":"disputed","note":"x"},{"id":"F1","answer":"fixed"}]"#,
                 vec![],
             ),
             (r#"[{"id":"F1","answer":"fixed"},{"id":"F1","answer":"fixed"}]"#, vec![fixed("F1")]),
-            (r#"[{"id":"F1","answer":"disputed","note":"x"},{"id":"F1","answer":"disputed","note":"y"}]"#, vec![disputed("F1", "x")]),
+            (
+                r#"[{"id":"F1","answer":"disputed","note":"x"},{"id":"F1","answer":"disputed","note":"y"}]"#,
+                vec![disputed("F1", "x")],
+            ),
             (r#"[{"id":"NOBODY-KNOWS","answer":"fixed"}]"#, vec![fixed("NOBODY-KNOWS")]),
-            (r#"[{"id":"F1","answer":"done"},{"answer":"fixed"},{"id":3,"answer":"fixed"},{"id":"","answer":"fixed"},7,null]"#, vec![]),
+            (
+                r#"[{"id":"F1","answer":"done"},{"answer":"fixed"},{"id":3,"answer":"fixed"},{"id":"","answer":"fixed"},7,null]"#,
+                vec![],
+            ),
             ("null", vec![]),
             ("\"fixed\"", vec![]),
         ];
@@ -118,7 +127,9 @@ mod tests {
 
     #[test]
     fn answers_in_two_blocks_that_contradict_are_none() {
-        let block = |answer| format!("```json\n{{\"answers\":[{{\"id\":\"F1\",\"answer\":\"{answer}\",\"note\":\"n\"}}]}}\n```\n");
+        let block = |answer| {
+            format!("```json\n{{\"answers\":[{{\"id\":\"F1\",\"answer\":\"{answer}\",\"note\":\"n\"}}]}}\n```\n")
+        };
         assert_eq!(read(&(block("fixed") + &block("disputed"))), vec![]);
         assert_eq!(read(&(block("fixed") + &block("fixed"))), vec![fixed("F1")]);
     }

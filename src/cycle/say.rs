@@ -5,6 +5,9 @@ use super::verdict::fences::{Piece, split};
 /// The word where the workspace names none.
 pub const DEFAULT_WORD: &str = "LGTM";
 
+/// The longest line that can be the word with decoration, in bytes; what is longer is a text of its own.
+const MOST_LINE: usize = 1 << 10;
+
 /// Signs that turn the word into a question, or take it back.
 const DENIALS: &str = "?¿?~¬≠❌❎✖✗✘👎🚫⛔";
 
@@ -28,6 +31,9 @@ fn piece_says(word: &str, piece: Piece<'_>) -> bool {
 }
 
 fn line_says(word: &str, line: &str) -> bool {
+    if line.len() > MOST_LINE {
+        return false;
+    }
     let line = line.to_lowercase();
     is_decorated(word, &line) || is_decorated(word, without_entry_mark(&line))
 }
@@ -63,12 +69,51 @@ mod tests {
     #[test]
     fn the_word_alone_on_a_line_ends_the_loop() {
         for text in [
-            "LGTM", "lgtm", "LgTm", "LGTM.", "LGTM!", "LGTM!!!", "**LGTM**", "__LGTM__", "*lgtm*", "`LGTM`", "\"LGTM\"", "“LGTM”",
-            "> lgtm", "> > LGTM", "# LGTM", "### **LGTM** ###", "- LGTM", "* LGTM", "+ LGTM", "• LGTM", "1. LGTM", "  12) LGTM.",
-            "> 1. **LGTM**", "- [x] LGTM", "- [X] LGTM", "[LGTM]", "(LGTM)", "--- LGTM ---", "=== LGTM ===", "✅ LGTM", "LGTM 🚀",
-            "🎉🎉 LGTM 🎉🎉", "LGTM :-)", "\tLGTM\t", "LGTM\r\n", "\u{feff}LGTM", "LGTM\u{200b}", "\u{a0}LGTM",
-            "All read.\n\nLGTM", "LGTM\n\nNo more remarks.", "a\r\n**LGTM**\r\nb", "```\nLGTM\n```", "```text\n\n  LGTM.\n\n```\n",
-            "```\nout\n```\nLGTM", "!!! LGTM !!!",
+            "LGTM",
+            "lgtm",
+            "LgTm",
+            "LGTM.",
+            "LGTM!",
+            "LGTM!!!",
+            "**LGTM**",
+            "__LGTM__",
+            "*lgtm*",
+            "`LGTM`",
+            "\"LGTM\"",
+            "“LGTM”",
+            "> lgtm",
+            "> > LGTM",
+            "# LGTM",
+            "### **LGTM** ###",
+            "- LGTM",
+            "* LGTM",
+            "+ LGTM",
+            "• LGTM",
+            "1. LGTM",
+            "  12) LGTM.",
+            "> 1. **LGTM**",
+            "- [x] LGTM",
+            "- [X] LGTM",
+            "[LGTM]",
+            "(LGTM)",
+            "--- LGTM ---",
+            "=== LGTM ===",
+            "✅ LGTM",
+            "LGTM 🚀",
+            "🎉🎉 LGTM 🎉🎉",
+            "LGTM :-)",
+            "\tLGTM\t",
+            "LGTM\r\n",
+            "\u{feff}LGTM",
+            "LGTM\u{200b}",
+            "\u{a0}LGTM",
+            "All read.\n\nLGTM",
+            "LGTM\n\nNo more remarks.",
+            "a\r\n**LGTM**\r\nb",
+            "```\nLGTM\n```",
+            "```text\n\n  LGTM.\n\n```\n",
+            "```\nout\n```\nLGTM",
+            "!!! LGTM !!!",
         ] {
             assert!(stands_alone(DEFAULT_WORD, text), "{text:?}");
         }
@@ -77,10 +122,44 @@ mod tests {
     #[test]
     fn the_word_among_others_or_taken_back_is_not_the_word() {
         for text in [
-            "", "\n", "LGTM this", "I cannot say LGTM yet", "not LGTM", "LGTM once the tests pass", "LGTM, but", "LGTMs", "xLGTM",
-            "LGTM LGTM", "LGTM2", "2LGTM", "1.LGTM", "12 LGTM", "v1. 2. LGTM", "L G T M", "L.G.T.M.", "LG\nTM", "LGTM?", "LGTM?!",
-            "**LGTM**?", "LGTM?", "~~LGTM~~", "!LGTM", "**!LGTM", "❌ LGTM", "LGTM 👎", "- [ ] LGTM", "<!-- LGTM -->", "¬LGTM", "≠ LGTM",
-            "LGTМ", "no\rLGTM", "```\ntest output\nLGTM\n```", "```\nLGTM\nLGTM\n```", "```\nLGTM", "|LGTM|no|", "<b>LGTM</b>",
+            "",
+            "\n",
+            "LGTM this",
+            "I cannot say LGTM yet",
+            "not LGTM",
+            "LGTM once the tests pass",
+            "LGTM, but",
+            "LGTMs",
+            "xLGTM",
+            "LGTM LGTM",
+            "LGTM2",
+            "2LGTM",
+            "1.LGTM",
+            "12 LGTM",
+            "v1. 2. LGTM",
+            "L G T M",
+            "L.G.T.M.",
+            "LG\nTM",
+            "LGTM?",
+            "LGTM?!",
+            "**LGTM**?",
+            "LGTM?",
+            "~~LGTM~~",
+            "!LGTM",
+            "**!LGTM",
+            "❌ LGTM",
+            "LGTM 👎",
+            "- [ ] LGTM",
+            "<!-- LGTM -->",
+            "¬LGTM",
+            "≠ LGTM",
+            "LGTМ",
+            "no\rLGTM",
+            "```\ntest output\nLGTM\n```",
+            "```\nLGTM\nLGTM\n```",
+            "```\nLGTM",
+            "|LGTM|no|",
+            "<b>LGTM</b>",
         ] {
             assert!(!stands_alone(DEFAULT_WORD, text), "{text:?}");
         }
@@ -104,5 +183,11 @@ mod tests {
         ] {
             assert_eq!(stands_alone(word, text), stands, "{word:?} in {text:?}");
         }
+    }
+
+    #[test]
+    fn a_megabyte_of_words_takes_no_longer_than_its_length() {
+        assert!(!stands_alone("👍", &format!("{}?", "👍".repeat(1 << 18))));
+        assert!(stands_alone("LGTM", &format!("{0}\nLGTM\n{0}", "LGTM ".repeat(1 << 18))));
     }
 }

@@ -275,9 +275,7 @@ fn unless_denied(verdict: Verdict, last_message: &str) -> Result<Verdict, Unread
 fn denies(said: &Verdict, verdict: &Verdict) -> bool {
     let other_ruling = |r: &Ruling| verdict.rulings.iter().any(|v| v.id == r.id && v.ruling != r.ruling);
     let other_status = |c: &CriterionRuling| verdict.criteria.iter().any(|v| v.id == c.id && v.status != c.status);
-    said.approved != verdict.approved
-        || said.rulings.iter().any(other_ruling)
-        || said.criteria.iter().any(other_status)
+    said.approved != verdict.approved || said.rulings.iter().any(other_ruling) || said.criteria.iter().any(other_status)
 }
 
 /// Whether text outside every fence has `"approved": <value>` in it: bare JSON beside the fenced one.

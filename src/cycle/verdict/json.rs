@@ -67,7 +67,11 @@ struct Strict<'a> {
 
 impl Strict<'_> {
     fn deeper<E: Error>(self) -> Result<Self, E> {
-        if self.depth < MOST_DEPTH { Ok(Self { depth: self.depth + 1, ..self }) } else { self.refuse(Unreadable::TooDeep) }
+        if self.depth < MOST_DEPTH {
+            Ok(Self { depth: self.depth + 1, ..self })
+        } else {
+            self.refuse(Unreadable::TooDeep)
+        }
     }
 
     fn refuse<T, E: Error>(self, why: Unreadable) -> Result<T, E> {
@@ -135,8 +139,16 @@ mod tests {
     #[test]
     fn what_is_json_to_everyone_else_is_read_the_same() {
         for text in [
-            "null", "true", "-0", "18446744073709551615", "-9223372036854775808", "1.5e3", "\"\\\\ud800\"", "[]",
-            r#"{"a":[1,{"b":"é\n😀\ud83d\ude00"}],"":null}"#, " \r\n\t[1] \n",
+            "null",
+            "true",
+            "-0",
+            "18446744073709551615",
+            "-9223372036854775808",
+            "1.5e3",
+            "\"\\\\ud800\"",
+            "[]",
+            r#"{"a":[1,{"b":"é\n😀\ud83d\ude00"}],"":null}"#,
+            " \r\n\t[1] \n",
         ] {
             assert_eq!(read(text).ok(), serde_json::from_str::<Value>(text).ok(), "{text}");
         }

@@ -38,7 +38,11 @@ fn full() -> Verdict {
             finding(Severity::Low, Citation::Command("cargo test x".into()), "x fails.", "exit 101"),
         ],
         rulings: vec![ruling("F1", RulingKind::Closed, "Gone."), ruling("R1", RulingKind::Met, "src/b.rs:3")],
-        criteria: vec![CriterionRuling { id: "C1".into(), status: CriterionStatus::Pass, evidence: "cargo test y passes".into() }],
+        criteria: vec![CriterionRuling {
+            id: "C1".into(),
+            status: CriterionStatus::Pass,
+            evidence: "cargo test y passes".into(),
+        }],
         score: Some(40),
     }
 }
@@ -144,7 +148,11 @@ fn a_tool_call_decides_unless_it_is_contradicted() {
         (calls([broken]), fenced(yes), none(cut())),
         (calls([""]), fenced(yes), none(Unreadable::NotJson { line: 1, column: 0 })),
         (calls(["true"]), fenced(yes), none(Unreadable::MissingApproved)),
-        (calls([r#"{"approved":true}{"approved":true}"#]), String::new(), none(Unreadable::NotJson { line: 1, column: 18 })),
+        (
+            calls([r#"{"approved":true}{"approved":true}"#]),
+            String::new(),
+            none(Unreadable::NotJson { line: 1, column: 18 }),
+        ),
     ];
     for (calls, message, result) in table {
         assert_eq!(said(read(&calls, &message)), result, "{calls:?} {message}");
@@ -185,7 +193,9 @@ fn approval_is_a_boolean_at_the_top_or_it_is_nothing() {
         let text = format!("{{\"approved\":{approved}}}");
         assert_eq!(said(read(&calls([&text]), "")), none(Unreadable::MissingApproved), "{text}");
     }
-    for text in ["{}", "[]", "[{\"approved\":true}]", "{\"Approved\":true}", "{\"approve\":true}", "{\"approved \":true}"] {
+    for text in
+        ["{}", "[]", "[{\"approved\":true}]", "{\"Approved\":true}", "{\"approve\":true}", "{\"approved \":true}"]
+    {
         assert_eq!(said(read(&calls([text]), "")), none(Unreadable::MissingApproved), "{text}");
     }
     let twice = calls([r#"{"approved":false,"approved":true}"#]);
@@ -196,7 +206,15 @@ fn approval_is_a_boolean_at_the_top_or_it_is_nothing() {
 #[test]
 fn one_odd_field_never_costs_the_verdict() {
     for key in ["digest", "summary", "findings", "rulings", "criteria", "score"] {
-        for odd in [json!(null), json!(true), json!(-1.5), json!("odd"), json!([null, 7, "x", [[]]]), json!({"a": {}}), json!([{}])] {
+        for odd in [
+            json!(null),
+            json!(true),
+            json!(-1.5),
+            json!("odd"),
+            json!([null, 7, "x", [[]]]),
+            json!({"a": {}}),
+            json!([{}]),
+        ] {
             let verdict = verdict_of(&json!({"approved": true, key: odd}));
             assert!(verdict.approved && verdict.score.is_none(), "{key}: {odd}");
             assert_eq!((verdict.rulings.len(), verdict.criteria.len()), (0, 0), "{key}: {odd}");
@@ -215,7 +233,10 @@ fn a_finding_without_a_good_citation_is_kept_with_its_own_reason() {
         42,
     ]);
     let findings = verdict_of(&json!({"approved": false, "findings": given})).findings;
-    let told: Vec<_> = findings.iter().map(|f| (f.severity, f.text.as_str(), f.citation.is_some(), f.uncited.as_ref().map(ToString::to_string))).collect();
+    let told: Vec<_> = findings
+        .iter()
+        .map(|f| (f.severity, f.text.as_str(), f.citation.is_some(), f.uncited.as_ref().map(ToString::to_string)))
+        .collect();
     let because = |why: &str| Some(why.to_owned());
     let missing = because("it cites neither a line nor a command");
     assert_eq!(
@@ -250,13 +271,27 @@ fn each_id_is_ruled_once_or_not_at_all() {
         (json!([{"id": "F1", "ruling": "closed"}]), vec![("F1", RulingKind::Closed)]),
         (json!([{"id": " f2 ", "ruling": "Still open"}]), vec![("F2", RulingKind::StillOpen)]),
         (json!([{"id": "F1", "ruling": "STILL-OPEN"}]), vec![("F1", RulingKind::StillOpen)]),
-        (json!([{"id": "R1", "ruling": "met"}, {"id": "R2", "ruling": "not_met"}, {"id": "R3", "ruling": "cannot_judge"}]),
-            vec![("R1", RulingKind::Met), ("R2", RulingKind::NotMet), ("R3", RulingKind::CannotJudge)]),
-        (json!([{"id": "F1", "ruling": "closed"}, {"id": "F1", "ruling": "closed", "note": "x"}]), vec![("F1", RulingKind::Closed)]),
+        (
+            json!([{"id": "R1", "ruling": "met"}, {"id": "R2", "ruling": "not_met"}, {"id": "R3", "ruling": "cannot_judge"}]),
+            vec![("R1", RulingKind::Met), ("R2", RulingKind::NotMet), ("R3", RulingKind::CannotJudge)],
+        ),
+        (
+            json!([{"id": "F1", "ruling": "closed"}, {"id": "F1", "ruling": "closed", "note": "x"}]),
+            vec![("F1", RulingKind::Closed)],
+        ),
         (json!([{"id": "F1", "ruling": "closed"}, {"id": "f1", "ruling": "still_open"}]), vec![]),
-        (json!([{"id": "F1", "ruling": "closed"}, {"id": "F1", "ruling": "still_open"}, {"id": "F1", "ruling": "closed"}]), vec![]),
-        (json!([{"id": "F1", "ruling": "probably"}, {"ruling": "closed"}, {"id": 1, "ruling": "closed"}, {"id": "F\n", "ruling": 1}]), vec![]),
-        (json!([{"id": "F1\u{7}2", "ruling": "closed"}, {"id": "F".repeat(33), "ruling": "closed"}, {"id": " ", "ruling": "closed"}]), vec![]),
+        (
+            json!([{"id": "F1", "ruling": "closed"}, {"id": "F1", "ruling": "still_open"}, {"id": "F1", "ruling": "closed"}]),
+            vec![],
+        ),
+        (
+            json!([{"id": "F1", "ruling": "probably"}, {"ruling": "closed"}, {"id": 1, "ruling": "closed"}, {"id": "F\n", "ruling": 1}]),
+            vec![],
+        ),
+        (
+            json!([{"id": "F1\u{7}2", "ruling": "closed"}, {"id": "F".repeat(33), "ruling": "closed"}, {"id": " ", "ruling": "closed"}]),
+            vec![],
+        ),
         (json!({"id": "F1", "ruling": "closed"}), vec![("F1", RulingKind::Closed)]),
     ];
     for (rulings, result) in table {
@@ -280,8 +315,14 @@ fn a_criterion_passes_only_by_name_and_with_evidence() {
         (json!([{"id": "C1", "status": "passed", "evidence": "x"}]), vec![("C1", Unknown)]),
         (json!([{"id": "C1", "evidence": "x"}]), vec![("C1", Unknown)]),
         (json!([{"id": "C1", "status": true, "evidence": "x"}]), vec![("C1", Unknown)]),
-        (json!([{"id": "C1", "status": "fail"}, {"id": "C2", "status": "unknown"}]), vec![("C1", Fail), ("C2", Unknown)]),
-        (json!([{"id": "C1", "status": "pass", "evidence": "x"}, {"id": "C1", "status": "fail"}]), vec![("C1", Unknown)]),
+        (
+            json!([{"id": "C1", "status": "fail"}, {"id": "C2", "status": "unknown"}]),
+            vec![("C1", Fail), ("C2", Unknown)],
+        ),
+        (
+            json!([{"id": "C1", "status": "pass", "evidence": "x"}, {"id": "C1", "status": "fail"}]),
+            vec![("C1", Unknown)],
+        ),
         (json!([{"status": "pass", "evidence": "x"}]), vec![]),
     ];
     for (criteria, result) in table {
@@ -293,7 +334,16 @@ fn a_criterion_passes_only_by_name_and_with_evidence() {
 
 #[test]
 fn a_score_is_a_whole_number_up_to_a_hundred() {
-    let table = [("0", Some(0)), ("100", Some(100)), ("101", None), ("-1", None), ("55.5", None), ("1e2", None), ("\"90\"", None), ("356", None)];
+    let table = [
+        ("0", Some(0)),
+        ("100", Some(100)),
+        ("101", None),
+        ("-1", None),
+        ("55.5", None),
+        ("1e2", None),
+        ("\"90\"", None),
+        ("356", None),
+    ];
     for (score, result) in table.into_iter().chain([("18446744073709551616", None), ("null", None)]) {
         let text = format!("{{\"approved\":true,\"score\":{score}}}");
         assert_eq!(parts::verdict(&text).unwrap().score, result, "{score}");

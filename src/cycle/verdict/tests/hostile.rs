@@ -9,10 +9,50 @@ use super::FULL;
 const ROUNDS: u64 = 50_000;
 
 const PIECES: [&str; 44] = [
-    "{", "}", "[", "]", ",", ":", "\"", "\\", "\\\"", "\n", "```", "```json\n", "\n```\n", "~~~", "true", "false", "null", "\"approved\"",
-    "\"approved\":true", "\"approved\":false,", "{\"approved\":true}", "{\"approved\":false}", "\\u0000", "\\ud800", "\\udfff", "\\ud83d\\ude00",
-    "\\u0061", "\0", "\u{feff}", "é", "課", "1e999", "-0", "99999999999999999999999", "base:", ":0", ":4294967296", "\"F1\"",
-    "\"findings\":", "[[[[[[[[[[[[[[[[", "]]]]]]]]]]]]]]]]", "{\"a\":{\"a\":{\"a\":", " ", "\r\n",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\"",
+    "\\",
+    "\\\"",
+    "\n",
+    "```",
+    "```json\n",
+    "\n```\n",
+    "~~~",
+    "true",
+    "false",
+    "null",
+    "\"approved\"",
+    "\"approved\":true",
+    "\"approved\":false,",
+    "{\"approved\":true}",
+    "{\"approved\":false}",
+    "\\u0000",
+    "\\ud800",
+    "\\udfff",
+    "\\ud83d\\ude00",
+    "\\u0061",
+    "\0",
+    "\u{feff}",
+    "é",
+    "課",
+    "1e999",
+    "-0",
+    "99999999999999999999999",
+    "base:",
+    ":0",
+    ":4294967296",
+    "\"F1\"",
+    "\"findings\":",
+    "[[[[[[[[[[[[[[[[",
+    "]]]]]]]]]]]]]]]]",
+    "{\"a\":{\"a\":{\"a\":",
+    " ",
+    "\r\n",
 ];
 
 fn mutate(rng: &mut fastrand::Rng, text: &mut Vec<char>) {
@@ -123,15 +163,21 @@ fn a_tool_call_is_read_as_what_any_json_reader_finds_in_it() {
 #[test]
 fn two_verdicts_that_disagree_are_never_read_whatever_stands_around_them() {
     let mut rng = fastrand::Rng::with_seed(0xd15a_94ee);
+    let pair = ["{\"approved\":true}\n", "{\"approved\":false}\n"];
+    let mut judged = 0;
     for _ in 0..2_000 {
-        let mut blocks = vec!["```json\n{\"approved\":true}\n```".to_owned(), "```\n{\"approved\":false}\n```".to_owned()];
-        blocks.push(format!("```json\n{}\n```", mutated(&mut rng)));
-        blocks.push(mutated(&mut rng));
-        rng.shuffle(&mut blocks);
-        let message = blocks.join("\n");
-        let intact = fences::split(&message).iter().filter(|p| matches!(p, fences::Piece::Block { text, .. } if text.starts_with("{\"approved\":") && text.len() < 20)).count();
-        if intact >= 2 {
+        let mut parts = pair.map(|json| format!("```json\n{json}```")).to_vec();
+        parts.push(format!("```json\n{}\n```", mutated(&mut rng)));
+        parts.push(mutated(&mut rng));
+        rng.shuffle(&mut parts);
+        let message = parts.join("\n");
+        let pieces = fences::split(&message);
+        let stands = |json| pieces.contains(&fences::Piece::Block { info: "json", text: json });
+        // A mutation may have swallowed one of the two in a fence of its own.
+        if pair.into_iter().all(stands) {
+            judged += 1;
             assert!(matches!(read(&[], &message), Reading::None { .. }), "{message}");
         }
     }
+    assert!(judged > 1_000, "only {judged} messages kept both");
 }
