@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::answers::{Answer, Claim};
-use super::checks::{CheckRun, Judged, Outcome as CheckOutcome, StrictBaseline, Verification};
+use super::checks::{CheckRun, Judged, Runs, Outcome as CheckOutcome, StrictBaseline, Verification};
 use super::event::Event;
 use super::id::TreeId;
 use super::ledger::{Raised, Raiser, Remark, Why};
@@ -168,7 +168,7 @@ impl Run {
         if pass.change().is_none_or(|c| c.tree != *tree) {
             return Err(illegal("step_finished", "the checks ran on another tree"));
         }
-        let result = Verification::judge(&checks, &baseline, runs, (tree.clone(), strict));
+        let result = Verification::judge(tree.clone(), strict, &checks, Runs { baseline: &baseline, now: runs });
         let known = result.outcomes.iter().filter(|j| j.required && !matches!(j.outcome, CheckOutcome::CouldNotRun { .. }));
         for judged in known {
             let blocking = judged.outcome.blocks(true, strict).then(|| raised_by_check(judged));

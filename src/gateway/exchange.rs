@@ -114,9 +114,9 @@ impl Call {
     }
 
     async fn ask(&self, quote: &Quote, limit: u64) -> Result<Reserve, LedgerError> {
-        let Session { run, ceiling, .. } = self.open.session;
+        let Session { run, step, ceiling, .. } = self.open.session;
         let (model, amount) = (self.inspected.model.clone(), quote.cost(limit));
-        self.gateway.ledger.reserve(Ask { call: self.id, run, model, amount, ceiling }).await
+        self.gateway.ledger.reserve(Ask { call: self.id, run, step, model, amount, ceiling }).await
     }
 
     fn quote(&self) -> Quote {

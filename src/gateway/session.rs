@@ -22,6 +22,8 @@ use crate::cycle::money::Money;
 pub struct Session {
     /// Whose money.
     pub run: RunId,
+    /// The number of the fact that began the step, for the record.
+    pub step: u64,
     /// The step and the role, for the log.
     pub label: String,
     /// Where its calls go.

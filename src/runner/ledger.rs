@@ -1,0 +1,58 @@
+//! The gateway's ledger of money, kept by the store.
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock;
+use crate::cycle::id::CallId;
+use crate::cycle::money::Money;
+use crate::gateway::{Ask, Basis, LedgerError, LedgerFuture, MoneyLedger, Reserve, Settlement};
+use crate::store::{Call, Reservation, Store};
+
+/// Reserves and settles in the database, so that a crash loses and doubles nothing.
+#[derive(Debug, Clone)]
+pub struct StoreLedger(pub Store);
+
+/// A settled call's tokens, as they are stored with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens that were read, cached ones included.
+    pub read: u64,
+    /// Of those, the ones that came from the provider's cache.
+    pub cached: u64,
+    /// Tokens that were written.
+    pub written: u64,
+    /// Whether this is a bound, because the provider's count did not arrive whole.
+    pub is_bound: bool,
+}
+
+fn broken(error: crate::store::Error) -> LedgerError {
+    LedgerError(Box::new(error))
+}
+
+impl MoneyLedger for StoreLedger {
+    fn reserve(&self, ask: Ask) -> LedgerFuture<'_, Reserve> {
+        let Ask { call, run, step, model, amount, ceiling } = ask;
+        let call = Call { id: call.to_string(), run, step, model, amount, ceiling };
+        Box::pin(async move {
+            let reservation = self.0.reserve(&call, clock::now()).await.map_err(broken)?;
+            Ok(match reservation {
+                Reservation::Reserved => Reserve::Reserved,
+                Reservation::Refused { left } => Reserve::Refused { left },
+            })
+        })
+    }
+
+    fn settle(&self, call: CallId, settlement: Settlement) -> LedgerFuture<'_, ()> {
+        let usage = Usage {
+            read: settlement.tokens.prompt(),
+            cached: settlement.tokens.cache_read,
+            written: settlement.tokens.output,
+            is_bound: settlement.basis == Basis::Bound,
+        };
+        Box::pin(async move { self.0.settle(&call.to_string(), settlement.cost, &usage).await.map_err(broken) })
+    }
+
+    fn release(&self, call: CallId) -> LedgerFuture<'_, ()> {
+        Box::pin(async move { self.0.settle(&call.to_string(), Money::ZERO, &Usage::default()).await.map_err(broken) })
+    }
+}
