@@ -34,6 +34,7 @@ pub struct Lab {
     pub limits: Limits,
     /// How much of the run's wall clock is left, asked before every command; zero if it is used up.
     pub remaining: Arc<dyn Fn() -> Duration + Send + Sync>,
-    /// The hash of a tree as it lies in a directory, or `None` if it cannot be told; it may block.
+    /// The hash of the files under test as they lie in a directory, files that were added beside them left
+    /// out; `None` if it cannot be told. It may block.
     pub fingerprint: Arc<dyn Fn(&Path) -> Option<TreeId> + Send + Sync>,
 }
