@@ -276,14 +276,15 @@ async fn a_flood_is_bounded_with_head_and_tail_kept() {
 #[tokio::test]
 async fn what_a_check_leaves_running_is_gone_before_the_next_one() {
     let bench = Bench::new();
-    let bind = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 3001)); s.listen()";
-    let server = format!("import socket, time; {}; time.sleep(600)", bind.trim_start_matches("import socket; "));
+    let bind = "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 3001))\ns.listen()\n";
+    let server = format!("{bind}import time\nopen('up', 'w').close()\ntime.sleep(600)\n");
     let files = [("server.py", server.as_str()), ("bind.py", bind)];
+    let up = "until test -e up; do sleep 0.01; done; rm up";
     let checks = [
-        check("quiet", "setsid python3 server.py > /dev/null 2>&1 & sleep 0.3; echo ok"),
+        check("quiet", &format!("setsid python3 server.py > /dev/null 2>&1 & {up}")),
         check("binds", "python3 bind.py"),
         // This one keeps the pipe open as well.
-        check("loud", "setsid python3 server.py & sleep 0.3; echo ok"),
+        check("loud", &format!("setsid python3 server.py & {up}")),
         check("binds again", "python3 bind.py"),
     ];
     for run in bench.run(&files, &checks).await {
@@ -312,7 +313,8 @@ async fn nothing_of_one_verification_is_seen_by_the_next() {
     let leave = check("leaves", "echo 'exit 0' > ~/.profile; echo shim > /tmp/cargo; (sleep 600 &)");
     let runs = bench.run(&[], &[leave]).await;
     assert_eq!(ends(&runs[0]), [AttemptEnd::Exit(0)]);
-    let attempt = bench.attempt(&[], "test ! -e ~/.profile && test ! -e /tmp/cargo && ! pgrep sleep").await;
+    let attempt =
+        bench.attempt(&[], "test ! -e ~/.profile && test ! -e /tmp/cargo && ! grep -q sleep /proc/[0-9]*/comm").await;
     assert!(attempt.passed(), "{attempt:?}");
 }
 
