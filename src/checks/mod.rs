@@ -23,6 +23,13 @@ pub use cited::{Cited, cited};
 pub use detect::{Detected, Files, Setup, detect};
 pub use run::{KeepLog, LogOf, run};
 
+/// How much of a run's wall clock is left; zero if it is used up.
+pub type Remaining = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// The hash of the files under test as they lie in a directory, files that were added beside them left
+/// out; `None` if it cannot be told. It may block.
+pub type Fingerprint = Arc<dyn Fn(&Path) -> Option<TreeId> + Send + Sync>;
+
 /// What checks and cited commands of a run are run with.
 #[derive(Clone)]
 pub struct Lab {
@@ -32,9 +39,8 @@ pub struct Lab {
     pub run: RunId,
     /// What each sandbox may use.
     pub limits: Limits,
-    /// How much of the run's wall clock is left, asked before every command; zero if it is used up.
-    pub remaining: Arc<dyn Fn() -> Duration + Send + Sync>,
-    /// The hash of the files under test as they lie in a directory, files that were added beside them left
-    /// out; `None` if it cannot be told. It may block.
-    pub fingerprint: Arc<dyn Fn(&Path) -> Option<TreeId> + Send + Sync>,
+    /// Asked before every command.
+    pub remaining: Remaining,
+    /// Asked before the first command and after each.
+    pub fingerprint: Fingerprint,
 }

@@ -56,7 +56,7 @@ async fn attempts(bench: &mut Bench<'_>, check: &Check, keep_log: &KeepLog) -> V
     let mut attempts: Vec<Attempt> = Vec::with_capacity(most);
     while attempts.len() < most && attempts.last().is_none_or(failed) {
         let (attempt, log) = bench.attempt(&trial).await;
-        let log = kept(keep_log, (&check.name, attempts.len() + 1), log).await;
+        let log = kept(keep_log, check.name.clone(), attempts.len() + 1, log).await;
         attempts.push(Attempt { log, ..attempt });
     }
     attempts
@@ -71,11 +71,11 @@ fn failed(attempt: &Attempt) -> bool {
     }
 }
 
-async fn kept(keep_log: &KeepLog, (check, attempt): (&str, usize), log: Vec<u8>) -> Option<String> {
+async fn kept(keep_log: &KeepLog, check: String, attempt: usize, log: Vec<u8>) -> Option<String> {
     if log.is_empty() {
         return None;
     }
-    let (keep_log, check) = (Arc::clone(keep_log), check.to_owned());
+    let keep_log = Arc::clone(keep_log);
     blocking(move || keep_log(LogOf { check: &check, attempt }, &log)).await
 }
 
