@@ -23,12 +23,15 @@ pub const FILE: &str = ".countersign.toml";
 /// How long a check may take that says nothing about it, in seconds.
 pub const TIME_LIMIT_S: u32 = 600;
 
+/// Reads the first bytes, at most so many, of a file; `None` if it cannot be read.
+pub type ReadFile<'a> = dyn Fn(&[u8], usize) -> Option<Vec<u8>> + 'a;
+
 /// A base tree to look into.
 pub struct Files<'a> {
     /// Every regular file (no links), relative to the root, in any order.
     pub paths: &'a [Vec<u8>],
-    /// The first `max` bytes of a file of `paths`; `None` if it cannot be read.
-    pub read: &'a dyn Fn(&[u8], usize) -> Option<Vec<u8>>,
+    /// Asked for files of `paths` only.
+    pub read: &'a ReadFile<'a>,
 }
 
 /// A command that is to run before the checks, on the base tree.
@@ -131,8 +134,11 @@ impl Detected {
 mod tests {
     use super::*;
 
+    /// Paths with their texts.
+    type Given<'a> = &'a [(&'a str, &'a str)];
+
     /// What is detected in a tree of these files.
-    fn look(files: &[(&str, &str)]) -> Result<Detected, Error> {
+    fn look(files: Given<'_>) -> Result<Detected, Error> {
         let paths: Vec<Vec<u8>> = files.iter().map(|(path, _)| path.as_bytes().to_vec()).collect();
         let read = |path: &[u8], max: usize| {
             let (_, text) = files.iter().find(|(name, _)| name.as_bytes() == path)?;
@@ -141,7 +147,7 @@ mod tests {
         detect(&Files { paths: &paths, read: &read })
     }
 
-    fn found(files: &[(&str, &str)]) -> Detected {
+    fn found(files: Given<'_>) -> Detected {
         look(files).expect("there is no wrong file")
     }
 
@@ -206,7 +212,7 @@ mod tests {
         let other = "[[package]]\nname = \"libc\"\nversion = \"0.2.0\"\nsource = \"registry+https://x\"\n";
         let vendored = "[source.crates-io]\nreplace-with = \"v\"\n[source.v]\ndirectory = \"vendor\"\n";
         let locked = format!("{own}{other}");
-        let table: [(&[(&str, &str)], &[&str]); 10] = [
+        let table: [(Given<'_>, &[&str]); 10] = [
             (&[("Cargo.lock", own)], &[]),
             (&[("Cargo.lock", &locked)], &["!$ cargo fetch"]),
             (&[("Cargo.lock", "not toml [")], &["!$ cargo fetch"]),
@@ -248,7 +254,7 @@ mod tests {
     fn the_package_manager_is_the_declared_one_or_that_of_the_nearest_lock_file() {
         let plain = r#"{"scripts":{"test":"x"},"devDependencies":{"jest":"1"}}"#;
         let declared = r#"{"scripts":{"test":"x"},"packageManager":"yarn@4.1.0","dependencies":{"a":"1"}}"#;
-        let table: [(&[(&str, &str)], &str, &str); 7] = [
+        let table: [(Given<'_>, &str, &str); 7] = [
             (&[("package.json", plain)], "test $ npm test", "!$ npm install"),
             (&[("package.json", plain), ("package-lock.json", "")], "test $ npm test", "!$ npm ci"),
             (
@@ -324,7 +330,7 @@ mod tests {
 
     #[test]
     fn pytest_is_recognised_by_its_configuration_or_its_tests() {
-        let table: [&[(&str, &str)]; 8] = [
+        let table: [Given<'_>; 8] = [
             &[("pytest.ini", "")],
             &[("pyproject.toml", "[tool.pytest.ini_options]\naddopts = \"-q\"\n")],
             &[("setup.cfg", "[metadata]\nname = x\n[tool:pytest]\n")],
@@ -352,7 +358,7 @@ mod tests {
     #[test]
     fn a_python_project_needs_the_network_for_packages_other_than_pytest() {
         let pip = "python3 -m venv .venv && .venv/bin/python -m pip install";
-        let table: [(&[(&str, &str)], Option<&str>); 10] = [
+        let table: [(Given<'_>, Option<&str>); 10] = [
             (&[("pyproject.toml", "[project]\ndependencies = []\n")], None),
             (&[("pyproject.toml", "[project]\ndependencies = [\"requests>=2\"]\n")], Some("-e .")),
             (&[("pyproject.toml", "[project.optional-dependencies]\ntest = [\"pytest>=8\"]\n")], None),

@@ -18,7 +18,9 @@ mod tap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// More failing tests than this count as not readable.
-const MOST_NAMES: usize = 10_000;
+const MOST_NAMES: usize = 5_000;
+/// Names that are longer than this together, in bytes, count as not readable: they are stored with the run.
+const MOST_BYTES: usize = 256 * 1024;
 /// A longer name in bytes makes the output count as not readable: cut names could be mistaken for each other.
 const LONGEST_NAME: usize = 1_024;
 
@@ -39,12 +41,14 @@ struct Names {
     /// How often each one was reported.
     times: BTreeMap<String, usize>,
     reported: usize,
+    bytes: usize,
     too_much: bool,
 }
 
 impl Names {
     /// Counts a failure; the second of a name is a failure of its own, so that two never look like one.
     fn add(&mut self, name: &str) {
+        self.bytes = self.bytes.saturating_add(name.len());
         if self.admits(name) {
             *self.times.entry(name.to_owned()).or_default() += 1;
             self.reported += 1;
@@ -59,7 +63,7 @@ impl Names {
     }
 
     fn admits(&mut self, name: &str) -> bool {
-        self.too_much |= name.len() > LONGEST_NAME || self.reported >= MOST_NAMES;
+        self.too_much |= name.len() > LONGEST_NAME || self.reported >= MOST_NAMES || self.bytes > MOST_BYTES;
         !self.too_much
     }
 
@@ -291,7 +295,7 @@ mod tests {
             let all = failing_tests(output).expect("read above");
             let lines: Vec<&str> = output.lines().collect();
             let places = (0..=lines.len()).flat_map(|at| fakes.map(|fake| (at, fake)));
-            for (at, fake) in places.step_by(2) {
+            for (at, fake) in places.step_by(5) {
                 let mut faked = lines.clone();
                 faked.insert(at, fake);
                 if let Some(read) = failing_tests(&faked.join("\n")) {
@@ -335,6 +339,8 @@ mod tests {
             |list: &str| format!("running 1 test\nfailures:\n{list}\ntest result: FAILED. 0 passed; 1 failed;\n");
         assert_eq!(names(&output(&many)), None);
         assert_eq!(names(&output(&format!("    {}\n", "x".repeat(LONGEST_NAME + 1)))), None);
+        let long: String = (0..300).map(|n| format!("    {n}{}\n", "x".repeat(LONGEST_NAME - 8))).collect();
+        assert_eq!(names(&output(&long)), None);
         assert_eq!(names(&output("    a\n    a\n")), some(&["a", "a #2"]));
         let deep = "<testsuites>".repeat(100_000) + &"<testsuite/>".repeat(100_000);
         assert_eq!(names(&deep), None);

@@ -1,4 +1,5 @@
 //! All integration tests, as one binary: it links once.
 
+mod checks;
 mod sandbox;
 mod worlds;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Names, Read, counted};
+use super::{MOST_NAMES, Names, Read, counted};
 
 pub(super) fn read(text: &str) -> Read {
     let mut names = Names::default();
@@ -13,15 +13,15 @@ pub(super) fn read(text: &str) -> Read {
     for line in text.lines() {
         if let Some(path) = line.strip_prefix("FAIL ") {
             file = Some(heading(path));
-            files.extend(file);
+            files.extend(file.filter(|_| files.len() < MOST_NAMES));
         } else if let Some(list) = line.strip_prefix("Test Suites:") {
             suites = Some(suites.unwrap_or(0).saturating_add(counted(list, ',', "failed")));
         } else if let Some(list) = line.strip_prefix("Tests:") {
             tests = Some(tests.unwrap_or(0).saturating_add(counted(list, ',', "failed")));
-        } else if let (Some(file), Some(title)) = (file, line.strip_prefix("  ● ")) {
-            if title != "Console" {
-                names.note(&format!("{file} › {title}"));
-            }
+        } else if let (Some(file), Some(title)) = (file, line.strip_prefix("  ● "))
+            && title != "Console"
+        {
+            names.note(&format!("{file} › {title}"));
         }
     }
     match (suites, tests) {
