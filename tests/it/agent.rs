@@ -321,6 +321,21 @@ async fn a_cancel_ends_a_running_command_and_all_that_it_started() {
 }
 
 #[tokio::test]
+async fn a_sandbox_that_dies_ends_the_turn_with_that_cause() {
+    let rig = Rig::start(SLEEPER).await;
+    let mut agent = rig.open(Role::Implementer);
+    let killer = async {
+        while !rig.path("started").exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        rig.kill_sandbox();
+    };
+    let (outcome, ()) = tokio::join!(agent.turn("Go.", WITHIN), killer);
+    let error = outcome.unwrap_err();
+    assert!(matches!(error, Error::Sandbox(_)), "{error:?}");
+}
+
+#[tokio::test]
 async fn a_turn_ends_with_its_time_and_the_next_one_goes_on_from_there() {
     let rig = Rig::start(SLEEPER).await;
     let mut agent = rig.open(Role::Implementer);

@@ -16,6 +16,7 @@ use countersign::gateway::wire::anthropic::{Block, Effort, MessagesRequest};
 use countersign::gateway::{self, Client, Gateway, Listening, Session};
 use countersign::model_server::{ModelServer, Script};
 use countersign::sandbox::{self, Backend, Command, Namespace, NamespaceSettings, Program, Sandbox, Spec};
+use rustix::process::{Pid, Signal};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -36,7 +37,7 @@ pub(super) struct Rig {
     seen: Vec<Action>,
     run: RunId,
     backend: Namespace,
-    _home: tempfile::TempDir,
+    home: tempfile::TempDir,
 }
 
 impl Rig {
@@ -68,7 +69,7 @@ impl Rig {
             seen: Vec::new(),
             run,
             backend,
-            _home: home,
+            home,
         }
     }
 
@@ -111,6 +112,19 @@ impl Rig {
 
     pub(super) fn get(&self, path: &str) -> String {
         std::fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    /// Kills every process that has this rig's tree mounted: *init* and all that it started.
+    pub(super) fn kill_sandbox(&self) {
+        let name = self.home.path().file_name().unwrap().to_str().unwrap();
+        for process in std::fs::read_dir("/proc").unwrap().flatten() {
+            let Some(pid) = process.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+            let mounts = std::fs::read_to_string(process.path().join("mountinfo")).unwrap_or_default();
+            if mounts.contains(name) && pid != std::process::id().cast_signed() {
+                // One may have died of the other's end.
+                let _ = rustix::process::kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+            }
+        }
     }
 
     /// Everything that the agent has told so far.
