@@ -60,6 +60,8 @@ pub struct Detected {
     pub protected: Option<Vec<String>>,
     /// Whether the file says that a run may be accepted though nothing was checked.
     pub accept_without_checks: bool,
+    /// Whether the file says that what failed on the base blocks as well.
+    pub strict_baseline: bool,
     /// What the repository tells agents.
     pub instructions: Vec<Instructions>,
 }
@@ -98,6 +100,7 @@ pub fn detect(files: &Files<'_>) -> Result<Detected, Error> {
     detected.setup = declared.setup.unwrap_or(detected.setup);
     detected.protected = declared.protected;
     detected.accept_without_checks = declared.accept_without_checks;
+    detected.strict_baseline = declared.strict_baseline;
     if detected.checks.is_empty() {
         detected.why.push(format!("Nothing to run was recognised; {FILE} can name commands."));
     }
@@ -382,6 +385,7 @@ mod tests {
         let file = r#"
             protected = ["deploy/**"]
             accept_without_checks = true
+            strict_baseline = true
             [setup]
             commands = ["make tools"]
             [[check]]
@@ -402,7 +406,7 @@ mod tests {
         assert!(detected.checks.iter().all(|check| check.source == Source::File));
         assert_eq!(setup(&detected), ["$ make tools"]);
         assert_eq!(detected.protected.as_deref(), Some(&["deploy/**".to_owned()][..]));
-        assert!(detected.accept_without_checks);
+        assert!(detected.accept_without_checks && detected.strict_baseline);
     }
 
     #[test]

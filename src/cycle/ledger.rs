@@ -90,6 +90,12 @@ impl Obligation {
         matches!(self.raiser, Raiser::Person(_))
     }
 
+    /// Whether the service raised it for a check, which answers for itself.
+    #[must_use]
+    pub fn is_check(&self) -> bool {
+        matches!(self.raiser, Raiser::Check(_))
+    }
+
     fn is_disputed_in(&self, pass: u8) -> bool {
         self.answer.as_ref().is_some_and(|a| a.pass == pass && matches!(a.answer.answer, Claim::Disputed { .. }))
     }

@@ -66,6 +66,19 @@ pub enum Severity {
     Low,
 }
 
+impl Severity {
+    /// The word for it, as a reviewer writes it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Blocker => "blocker",
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+}
+
 /// What a reviewer says became of one obligation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ruling {

@@ -1,1 +1,54 @@
-//! (being written)
+//! Everything about git. The tree that an agent leaves is data: its `.git` is never opened, no hook, filter or
+//! configuration of it has a say, and no link is followed out of it.
+//!
+//! A [`Mirror`] is a bare copy of a remote, one a repository. A [`RunRepo`] is a bare repository of the service's own,
+//! one a run, with the mirror as its alternate: trees are checked out of it and imported into it, and what is pushed
+//! comes from it. All functions block.
+
+mod checkout;
+mod diff;
+mod error;
+mod ignore;
+mod import;
+mod mirror;
+mod names;
+mod push;
+mod remote;
+mod repo;
+mod seed;
+#[cfg(test)]
+mod tests;
+
+pub use diff::{Diff, DiffFile, DiffLimits, DiffText, Hunk, Line, Status};
+pub use error::Error;
+pub use import::{ImportLimits, Imported, LeftOut, Reason};
+pub use mirror::{Base, Mirror, mirror_path};
+pub use names::{BranchName, branch_for};
+pub use push::Pushed;
+pub use remote::Remote;
+pub use repo::{CommitInfo, RunRepo};
+pub use seed::{bare_with, branch_tree};
+
+use crate::cycle::id::{CommitId, TreeId};
+
+/// Our id of a tree; libgit2 is built for SHA-1, so there are always 40 digits.
+fn tree_id(oid: git2::Oid) -> TreeId {
+    oid.to_string().parse().expect("libgit2 prints 40 hexadecimal digits")
+}
+
+fn commit_id(oid: git2::Oid) -> CommitId {
+    oid.to_string().parse().expect("libgit2 prints 40 hexadecimal digits")
+}
+
+fn oid(id: &str) -> Result<git2::Oid, Error> {
+    Ok(git2::Oid::from_str(id)?)
+}
+
+/// A path of a tree as people read it: UTF-8, or with the bytes that are not escaped.
+#[must_use]
+pub fn readable(path: &[u8]) -> String {
+    match std::str::from_utf8(path) {
+        Ok(text) if !text.chars().any(char::is_control) => text.to_owned(),
+        Ok(_) | Err(_) => path.escape_ascii().to_string(),
+    }
+}

@@ -3,6 +3,7 @@
 use crate::agent::brief::{
     Answer, AnswerWord, Became, Check, File, Inline, Issue, LeftOut, Obligation, Outcome, RaisedBy, Settled, Untrusted,
 };
+use crate::checks::detect::Instructions;
 use crate::cycle::answers::Claim;
 use crate::cycle::checks::{self, Attempt, CheckRun};
 use crate::cycle::ledger::{self, Raiser, State};
@@ -24,10 +25,10 @@ pub(super) fn issue(run: &Run) -> Issue {
 }
 
 /// The repository's own instructions, as they are on the base.
-pub(super) fn instructions(files: &[(String, Vec<u8>)]) -> Vec<File> {
-    let file = |(path, bytes): &(String, Vec<u8>)| File {
-        path: Inline::new(path),
-        text: Untrusted::markdown(&String::from_utf8_lossy(bytes), TEXT),
+pub(super) fn instructions(files: &[Instructions]) -> Vec<File> {
+    let file = |found: &Instructions| File {
+        path: Inline::new(&found.path),
+        text: Untrusted::markdown(&found.text, TEXT),
     };
     files.iter().map(file).collect()
 }

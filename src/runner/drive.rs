@@ -94,7 +94,7 @@ async fn perform_next(
         return ports.store.load(run.id).await;
     };
     info!(run.id = %run.id, step.kind = step.name(), "beginning {step} of run {}", run.id);
-    let task = Task { run: &run, step, allowance, seq: run.version, stop: stop.child_token() };
+    let task = Task { run: &run, step, allowance, seq: run.version, stop: stop.child_token(), began: Stopwatch::go_on(Duration::ZERO) };
     let result = tokio::select! {
         result = perform(ports, &task) => result,
         () = stop.cancelled() => StepResult::Interrupted,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock;
 use crate::cycle::id::CallId;
 use crate::cycle::money::Money;
-use crate::gateway::{Ask, Basis, LedgerError, LedgerFuture, MoneyLedger, Reserve, Settlement};
+use crate::gateway::meter::{Ask, Basis, LedgerError, LedgerFuture, MoneyLedger, Reserve, Settlement};
 use crate::store::{Call, Reservation, Store};
 
 /// Reserves and settles in the database, so that a crash loses and doubles nothing.

@@ -3,12 +3,14 @@
 mod baseline;
 mod brief;
 mod citations;
+mod conversation;
 mod deliver;
 mod drive;
-mod ledger;
+pub mod ledger;
 mod ports;
 mod prepare;
 mod review;
+pub mod transcript;
 mod verify;
 mod workdir;
 mod write;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::cycle::id::RunId;
 use crate::cycle::run::Run;
@@ -39,6 +40,8 @@ pub struct Ports {
     pub directories: Directories,
     /// What one sandbox may use.
     pub limits: Limits,
+    /// Everything that runs beside a step and must end before the process does.
+    pub tasks: TaskTracker,
 }
 
 impl std::fmt::Debug for Ports {

@@ -72,7 +72,8 @@ pub struct Reviewer {
     pub issue: Issue,
     /// The checks with what they gave on the tree under review.
     pub checks: Vec<Check>,
-    /// The diff from the base to the tree under review.
+    /// The diff from the base to the tree under review: all of it but what [`left_out`](Self::left_out) names, so its
+    /// bound must not cut it.
     pub diff: Untrusted,
     /// What the verdict must repeat; it is printed below the diff.
     pub digest: String,

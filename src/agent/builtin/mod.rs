@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Action, Error, Role, Sink, Stop, ToolCall, Turn, text};
 use crate::gateway::Client;
 use crate::gateway::wire::anthropic::{Block, Effort, Response};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{self, Sandbox};
 use history::History;
 use model::Model;
 use reply::{Call, Ending, Reply};
@@ -30,7 +30,7 @@ const KEPT: usize = 16 << 10;
 const CALLS_AT_ONCE: usize = 32;
 /// Longer than any run may take; a time beyond it could not be reckoned with.
 const LONGEST_TURN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// How long the end of a turn may take over what is still running in the sandbox.
+/// How long a cancelled turn may take over what is still running in the sandbox.
 const TIDYING: Duration = Duration::from_secs(1);
 
 /// What a conversation is opened with.
@@ -98,9 +98,9 @@ impl Conversation {
 
     /// Says `prompt` and lets the agent work until it stops by itself, for at most `within`.
     ///
-    /// When this returns, no command of the agent is running any more. What it did on the way has gone to the sink, also
-    /// where this returns an error. Dropping the future ends the call and the command under way, but not what earlier
-    /// commands left running.
+    /// When this returns, no command of the agent is running any more, unless it was cancelled and the sandbox is slow.
+    /// What it did on the way has gone to the sink, also where this returns an error. Dropping the future ends the call
+    /// and the command under way, but not what earlier commands left running.
     ///
     /// # Errors
     /// See [`Error`]; another turn can be taken after any of them.
@@ -113,11 +113,16 @@ impl Conversation {
             () = tokio::time::sleep_until(deadline) => Err(Error::OutOfTime),
             outcome = self.work(prompt, deadline) => outcome,
         };
-        let tidied = timeout(TIDYING, self.sandbox.kill_commands()).await;
-        match (outcome, tidied) {
-            (Ok(_), Ok(Err(fault))) => Err(Error::Sandbox(fault)),
-            (outcome, _) => outcome,
+        match self.tidy(matches!(outcome, Err(Error::Cancelled))).await {
+            Err(fault) if outcome.is_ok() => Err(Error::Sandbox(fault)),
+            Ok(()) | Err(_) => outcome,
         }
+    }
+
+    /// Ends what commands left running. Somebody who cancelled will end the sandbox as a whole, and does not wait long.
+    async fn tidy(&self, cancelled: bool) -> Result<(), sandbox::Error> {
+        let killing = self.sandbox.kill_commands();
+        if cancelled { timeout(TIDYING, killing).await.unwrap_or(Ok(())) } else { killing.await }
     }
 
     async fn work(&mut self, prompt: &str, deadline: Instant) -> Result<Turn, Error> {

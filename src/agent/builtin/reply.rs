@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn response(content: Value, stop_reason: &str) -> Response {
+    fn response(content: &Value, stop_reason: &str) -> Response {
         let reply = json!({
             "id": "m", "type": "message", "role": "assistant", "model": "m", "content": content,
             "stop_reason": stop_reason, "usage": {}
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn text_calls_and_the_reason_are_told_apart() {
         let response = response(
-            json!([
+            &json!([
                 {"type": "thinking", "thinking": "hm", "signature": "s"},
                 {"type": "text", "text": "one"},
                 {"type": "server_tool_use", "id": "s"},
@@ -128,11 +128,11 @@ mod tests {
 
     #[test]
     fn nothing_is_nothing_unless_a_reason_is_given() {
-        assert!(is_empty(&response(json!([]), "end_turn")));
-        assert!(is_empty(&response(json!([{"type": "text", "text": " \n"}]), "a_new_reason")));
+        assert!(is_empty(&response(&json!([]), "end_turn")));
+        assert!(is_empty(&response(&json!([{"type": "text", "text": " \n"}]), "a_new_reason")));
         for reason in ["refusal", "max_tokens", "pause_turn"] {
-            assert!(!is_empty(&response(json!([]), reason)), "{reason}");
+            assert!(!is_empty(&response(&json!([]), reason)), "{reason}");
         }
-        assert!(!is_empty(&response(json!([{"type": "tool_use", "id": "t", "name": "x", "input": {}}]), "tool_use")));
+        assert!(!is_empty(&response(&json!([{"type": "tool_use", "id": "t", "name": "x", "input": {}}]), "tool_use")));
     }
 }

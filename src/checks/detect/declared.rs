@@ -62,6 +62,7 @@ pub(super) struct Declared {
     pub(super) setup: Option<Vec<Setup>>,
     pub(super) protected: Option<Vec<String>>,
     pub(super) accept_without_checks: bool,
+    pub(super) strict_baseline: bool,
 }
 
 pub(super) fn read(tree: &Tree<'_>) -> Result<Declared, Error> {
@@ -71,12 +72,13 @@ pub(super) fn read(tree: &Tree<'_>) -> Result<Declared, Error> {
     let text = tree.text(FILE, LARGEST_FILE).ok_or(Error::Unreadable)?;
     let file: Table = text.parse().map_err(|error: toml::de::Error| syntax(&text, &error))?;
     let top = Section { table: &file, place: "at the top".to_owned() };
-    top.only(&["check", "setup", "protected", "accept_without_checks"])?;
+    top.only(&["check", "setup", "protected", "accept_without_checks", "strict_baseline"])?;
     Ok(Declared {
         checks: checks(&top, tree)?,
         setup: setup(&top)?,
         protected: protected(&top)?,
         accept_without_checks: top.flag("accept_without_checks", false)?,
+        strict_baseline: top.flag("strict_baseline", false)?,
     })
 }
 
