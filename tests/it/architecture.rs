@@ -253,7 +253,8 @@ fn test_hooks(source: &Source) -> Vec<String> {
         let rest = &source.shipped[at..];
         Some(&rest[rest.find('(')?..rest.find([']', ';', '{'])?]).filter(|c| words(c).any(|w| w == "test"))
     });
-    conditions.map(|c| format!("is compiled differently for tests: cfg{}", c.trim())).collect()
+    let plain = |c: &str| c.split_whitespace().collect::<Vec<_>>().join(" ");
+    conditions.map(|c| format!("is compiled differently for tests: cfg{}", plain(c))).collect()
 }
 
 fn too_long(source: &Source) -> Option<String> {

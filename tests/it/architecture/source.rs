@@ -177,8 +177,11 @@ fn without_comments_and_literals(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let before = code.chars().next_back();
-        let blanked = comment(rest).or_else(|| literal(rest, before)).unwrap_or(0);
+        let blanked = match c {
+            '/' => comment(rest).unwrap_or(0),
+            '"' | '\'' | 'r' | 'b' | 'c' => literal(rest, code.chars().next_back()).unwrap_or(0),
+            _ => 0,
+        };
         if blanked == 0 {
             code.push(c);
             rest = &rest[c.len_utf8()..];
