@@ -4,10 +4,8 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
@@ -61,7 +59,7 @@ fn receive_greeting(socket: &UnixDatagram) -> Result<Option<Pid>, Errno> {
     let got = rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
     let sender = ancillary.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmCredentials(sender) => Some(sender.pid),
-        _ => None,
+        RecvAncillaryMessage::ScmRights(_) | _ => None,
     });
     Ok(if got.bytes == 0 { None } else { sender })
 }
@@ -139,8 +137,9 @@ impl Body for Started {
             // `bwrap` ends when *init* has, and the kernel lets *init* end only when everything else in its pid
             // namespace is gone.
             let ended = tokio::time::timeout(END, bwrap.wait()).await;
-            let group = self.group.take();
-            _ = tokio::task::spawn_blocking(move || drop(group)).await;
+            if let Some(group) = self.group.take() {
+                _ = tokio::task::spawn_blocking(move || group.remove()).await;
+            }
             match ended {
                 Ok(Ok(_)) => Ok(()),
                 Ok(Err(source)) => Err(Error::Io { doing: "wait for the end of a sandbox", source }),
@@ -151,15 +150,8 @@ impl Body for Started {
 }
 
 impl Drop for Started {
-    /// Kills at once; a thread waits for the end, to remove what was made for the sandbox.
     fn drop(&mut self) {
         self.kill_init();
-        let (Some(group), Ok(init)) = (self.group.take(), self.init.try_clone()) else { return };
-        _ = thread::Builder::new().name("sandbox end".to_owned()).spawn(move || {
-            let mut ended = [PollFd::new(&init, PollFlags::IN)];
-            _ = rustix::event::poll(&mut ended, None);
-            drop(group);
-        });
     }
 }
 

@@ -7,6 +7,7 @@
 mod arguments;
 mod body;
 mod cgroup;
+mod etc;
 mod filter;
 mod limits;
 mod owner;
@@ -27,15 +28,17 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tokio::process::Child;
 use tokio::runtime::Handle;
 
-use self::arguments::{Layout, OWN_ETC};
+use self::arguments::{Layout, Tools};
 use self::body::{Control, Started};
 use self::cgroup::{Group, Hierarchies};
+use self::etc::Etc;
 use self::stage::{Access, Shown, Stage};
 use self::tools::ToolChain;
 use super::live::Body;
 use super::wire::{Reply, Request, Setup};
 use super::{Backend, Boxed, Error, Sandbox, Spec, link, spawn};
 
+pub(crate) use self::limits::WHY_NOT;
 pub use self::limits::{Grip, Grips};
 
 /// *Init*, built by `build.rs`.
@@ -77,12 +80,15 @@ pub struct Namespace {
     user: Option<u32>,
     mounts: bool,
     init: PathBuf,
-    tools: Vec<(PathBuf, String)>,
+    etc: PathBuf,
+    tools: Tools,
     environment: BTreeMap<String, String>,
     filters: Vec<Vec<u8>>,
     hierarchies: Hierarchies,
     grips: Grips,
     spawner: Arc<Spawner>,
+    /// The source of `etc`, for as long as it is shown.
+    _etc: Etc,
 }
 
 impl Namespace {
@@ -101,25 +107,38 @@ impl Namespace {
         hierarchies.sweep();
         let user = rustix::process::geteuid().is_root().then_some(settings.uid);
         let init = prepare_directory(&settings.directory).map_err(Error::io("prepare the sandboxes' directory"))?;
+        let etc = fs::canonicalize(&settings.directory)
+            .and_then(|directory| Etc::make(&directory))
+            .map_err(Error::io("prepare the sandboxes' /etc"))?;
         let filters = filter::programs().map_err(|error| Error::NoBackend {
             missing: format!("the system-call filter cannot be made ({error})"),
             remedy: "sandboxes need an x86_64, aarch64 or riscv64 machine".to_owned(),
         })?;
         let (spawner, mounts) = start_spawner(user).map_err(Error::io("start the thread for sandboxes"))?;
+        if let (Some(user), false) = (user, mounts)
+            && let Some(barrier) = stage::barrier(etc.path(), user)
+        {
+            return Err(Error::NoBackend {
+                missing: format!("the sandboxes' user may not enter {}", barrier.display()),
+                remedy: "put the data directory where everyone may pass".to_owned(),
+            });
+        }
         let mut namespace = Self {
             bwrap,
             user,
             mounts,
             init,
-            tools: Vec::new(),
+            etc: etc.path().to_owned(),
+            tools: Tools::default(),
             environment: BTreeMap::new(),
             filters,
             hierarchies,
             grips,
             spawner: Arc::new(spawner),
+            _etc: etc,
         };
-        let init = namespace.init.clone();
-        namespace.init = namespace.show_for_good(init)?;
+        namespace.init = namespace.show_for_good(namespace.init.clone())?;
+        namespace.etc = namespace.show_for_good(namespace.etc.clone())?;
         namespace.show_tool_chains(&settings.directory)?;
         namespace.environment = environment(&namespace.tools);
         Ok(namespace)
@@ -136,7 +155,8 @@ impl Namespace {
             let root = self.reachable_root(&chain, directory).map_err(Error::io("copy a tool chain"))?;
             let place = self.show_for_good(root)?;
             let parts = tools::PARTS.iter().filter(|part| chain.root.join(part).is_dir());
-            self.tools.extend(parts.map(|part| (place.join(part), format!("{}/{}/{part}", tools::INSIDE, chain.name))));
+            self.tools.parts.extend(parts.map(|part| (place.join(part), format!("{}/{part}", chain.inside()))));
+            self.tools.links.extend(chain.needs_own_place().then(|| (chain.inside(), chain.root.clone())));
         }
         Ok(())
     }
@@ -220,6 +240,7 @@ impl Namespace {
             bwrap: self.bwrap.clone(),
             user: self.user,
             init: self.init.clone(),
+            etc: self.etc.clone(),
             tree: spec.tree.clone(),
             gateway: spec.gateway.clone(),
             tools: self.tools.clone(),
@@ -271,9 +292,10 @@ struct Making {
     bwrap: PathBuf,
     user: Option<u32>,
     init: PathBuf,
+    etc: PathBuf,
     tree: PathBuf,
     gateway: Option<PathBuf>,
-    tools: Vec<(PathBuf, String)>,
+    tools: Tools,
     scratch: u64,
     filters: Vec<Vec<u8>>,
     control: OwnedFd,
@@ -309,15 +331,14 @@ impl Making {
     }
 
     fn launch(self, shown: &[Shown]) -> io::Result<Child> {
-        let own_etc = OWN_ETC.iter().map(|(_, text)| in_memory(text.as_bytes())).collect::<io::Result<Vec<_>>>()?;
         let filters = self.filters.iter().map(|filter| in_memory(filter)).collect::<io::Result<Vec<_>>>()?;
         let layout = Layout {
             init: &self.init,
+            etc: &self.etc,
             tree: &shown[0].place,
             gateway: shown.get(1).map(|shown| shown.place.as_path()),
             tools: &self.tools,
             scratch: self.scratch,
-            own_etc: &own_etc.iter().map(spawn::number).collect::<Vec<_>>(),
             filters: &filters.iter().map(spawn::number).collect::<Vec<_>>(),
         };
         let arguments = in_memory(&layout.arguments())?;
@@ -325,7 +346,7 @@ impl Making {
         let launch = spawn::Launch {
             program: self.bwrap,
             arguments: command_line,
-            inherited: own_etc.into_iter().chain(filters).chain([arguments, self.control]).collect(),
+            inherited: filters.into_iter().chain([arguments, self.control]).collect(),
             groups: self.groups,
             user: self.user,
         };
@@ -399,8 +420,8 @@ fn is_new_enough(version: &str) -> bool {
 }
 
 /// The environment of every command: where things are, and that nobody is there to answer questions.
-fn environment(tools: &[(PathBuf, String)]) -> BTreeMap<String, String> {
-    let bins = tools.iter().map(|(_, inside)| inside.as_str()).filter(|inside| inside.ends_with("/bin"));
+fn environment(tools: &Tools) -> BTreeMap<String, String> {
+    let bins = tools.parts.iter().map(|(_, inside)| inside.as_str()).filter(|inside| inside.ends_with("/bin"));
     let path = bins.chain([SYSTEM_PATH]).collect::<Vec<_>>().join(":");
     [
         ("PATH", path.as_str()),
