@@ -90,6 +90,27 @@ fn text(finished: &Finished) -> String {
     String::from_utf8_lossy(&finished.output.head).into_owned()
 }
 
+/// This test program again, for one ignored test of it, in a process of its own.
+fn alone(test: &str) -> std::process::Command {
+    let mut command = std::process::Command::new(program());
+    command.args(["--ignored", "--exact", "--nocapture", test]);
+    command
+}
+
+/// A path to this test program for what is started here. By descriptor, since a build that runs meanwhile may have
+/// replaced the file.
+fn program() -> String {
+    let file = fs::File::open("/proc/self/exe").unwrap();
+    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).unwrap();
+    format!("/proc/self/fd/{}", std::os::fd::IntoRawFd::into_raw_fd(file))
+}
+
+fn assert_passed(output: &std::process::Output) {
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}\n{errors}");
+}
+
 /// Waits for something that happens outside this process's view.
 async fn until(what: &str, condition: impl Fn() -> bool) {
     let began = Instant::now();

@@ -41,8 +41,10 @@ impl Layout<'_> {
     /// The arguments, separated as `bwrap --args` reads them.
     pub(super) fn arguments(&self) -> Vec<u8> {
         let mut list = List::default();
+        // No `--die-with-parent`: a `bwrap` that is killed while it starts leaves a child that waits for ever. What ends
+        // a sandbox whose service is gone is *init*, to which the kernel closes the control socket.
         list.add(["--unshare-all", "--unshare-user", "--disable-userns", "--as-pid-1", "--new-session"]);
-        list.add(["--die-with-parent", "--cap-drop", "ALL", "--clearenv", "--hostname", "sandbox"]);
+        list.add(["--cap-drop", "ALL", "--clearenv", "--hostname", "sandbox"]);
         list.add(["--uid", INSIDE_ID, "--gid", INSIDE_ID]);
         list.system();
         list.bind("--ro-bind", self.etc, "/etc");

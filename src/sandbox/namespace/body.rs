@@ -3,7 +3,6 @@
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -15,7 +14,6 @@ use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::{UnixDatagram, UnixStream};
 use tokio::process::Child;
 
-use super::Spawner;
 use super::cgroup::Group;
 use crate::sandbox::live::Body;
 use crate::sandbox::{Boxed, Error};
@@ -77,28 +75,24 @@ pub(super) struct Started {
     control: Control,
     /// A handle of *init*, whose end is the end of everything in the sandbox.
     init: OwnedFd,
-    bwrap: Option<Child>,
+    bwrap: Child,
     group: Option<Group>,
-    /// Kept alive: `bwrap` dies with the thread that started it.
-    _spawner: Arc<Spawner>,
 }
 
 impl Started {
     /// Waits until *init* runs. `group` is none where no limits are kept by groups.
-    pub(super) async fn wait(
-        control: Control,
-        mut bwrap: Child,
-        group: Option<Group>,
-        spawner: Arc<Spawner>,
-    ) -> Result<Self, Error> {
-        let greeting = tokio::time::timeout(START, control.greeting()).await;
-        let init = match greeting {
+    pub(super) async fn wait(control: Control, mut bwrap: Child, group: Option<Group>) -> Result<Self, Error> {
+        let init = match tokio::time::timeout(START, control.greeting()).await {
             Ok(Ok(Some(pid))) => rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok(),
             Ok(Ok(None) | Err(_)) => None,
-            Err(_) => return Err(Error::NotStarted { said: format!("it took longer than {START:?}") }),
+            Err(_) => {
+                _ = bwrap.start_kill();
+                group.iter().for_each(Group::kill);
+                return Err(Error::NotStarted { said: format!("it took longer than {START:?}") });
+            }
         };
         match init {
-            Some(init) => Ok(Self { control, init, bwrap: Some(bwrap), group, _spawner: spawner }),
+            Some(init) => Ok(Self { control, init, bwrap, group }),
             None => Err(Error::NotStarted { said: last_words(&mut bwrap).await }),
         }
     }
@@ -133,10 +127,9 @@ impl Body for Started {
     fn end(mut self: Box<Self>) -> Boxed<'static, Result<(), Error>> {
         Box::pin(async move {
             self.kill_init();
-            let Some(mut bwrap) = self.bwrap.take() else { return Ok(()) };
             // `bwrap` ends when *init* has, and the kernel lets *init* end only when everything else in its pid
             // namespace is gone.
-            let ended = tokio::time::timeout(END, bwrap.wait()).await;
+            let ended = tokio::time::timeout(END, self.bwrap.wait()).await;
             if let Some(group) = self.group.take() {
                 _ = tokio::task::spawn_blocking(move || group.remove()).await;
             }

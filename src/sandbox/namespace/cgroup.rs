@@ -182,6 +182,11 @@ impl Group {
         }
     }
 
+    /// Kills whatever is in the groups.
+    pub(super) fn kill(&self) {
+        self.directories.iter().for_each(|directory| kill_members(directory));
+    }
+
     /// Removes the groups, waiting for what is on its way out. Blocks.
     pub(super) fn remove(mut self) {
         std::mem::take(&mut self.directories).iter().for_each(|directory| remove(directory));

@@ -196,10 +196,11 @@ impl Namespace {
         .map_err(|error| Error::Io { doing: "make a control socket", source: error.into() })?;
         let control = Control::new(ours)?;
         let making = self.making(spec, theirs, group.as_ref())?;
-        let made = self.spawner.run(move |stage| making.make(stage)).await;
+        let spawner = Arc::clone(&self.spawner);
+        let made = self.spawner.run(move |stage| making.make(stage, spawner)).await;
         let made = made.and_then(|result| result).map_err(Error::io("start bwrap"))?;
-        let started = Started::wait(control, made.bwrap, group, Arc::clone(&self.spawner)).await;
-        self.spawner.post(move |_| made.shown.iter().for_each(Shown::withdraw));
+        let started = Started::wait(control, made.bwrap, group).await;
+        drop(made.shown);
         let started = started?;
         set_up(&started, self.setup(spec)).await?;
         Ok(Sandbox::new(Box::new(started), self.environment.clone(), spec.limits.clone()))
@@ -306,28 +307,31 @@ struct Making {
 /// `bwrap` started, and what can leave the stage when the sandbox stands.
 struct Made {
     bwrap: Child,
+    shown: OnStage,
+}
+
+/// Pieces that are on the stage while one sandbox is made.
+struct OnStage {
     shown: Vec<Shown>,
+    spawner: Arc<Spawner>,
+}
+
+impl Drop for OnStage {
+    fn drop(&mut self) {
+        let shown = std::mem::take(&mut self.shown);
+        self.spawner.post(move |_| shown.iter().for_each(Shown::withdraw));
+    }
 }
 
 impl Making {
-    fn make(self, stage: &mut Stage) -> io::Result<Made> {
-        let mut shown = vec![stage.show(&self.tree, Access::Writable)?];
+    fn make(self, stage: &mut Stage, spawner: Arc<Spawner>) -> io::Result<Made> {
+        let mut pieces = OnStage { shown: Vec::new(), spawner };
+        pieces.shown.push(stage.show(&self.tree, Access::Writable)?);
         if let Some(gateway) = &self.gateway {
-            match stage.show(gateway, Access::Writable) {
-                Ok(gateway) => shown.push(gateway),
-                Err(error) => {
-                    shown.iter().for_each(Shown::withdraw);
-                    return Err(error);
-                }
-            }
+            pieces.shown.push(stage.show(gateway, Access::Writable)?);
         }
-        match self.launch(&shown) {
-            Ok(bwrap) => Ok(Made { bwrap, shown }),
-            Err(error) => {
-                shown.iter().for_each(Shown::withdraw);
-                Err(error)
-            }
-        }
+        let bwrap = self.launch(&pieces.shown)?;
+        Ok(Made { bwrap, shown: pieces })
     }
 
     fn launch(self, shown: &[Shown]) -> io::Result<Child> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use countersign::sandbox::{Command, End, Error};
 
-use super::{Place, argv, said, sh, shell, text};
+use super::{Place, alone, argv, assert_passed, said, sh, shell, text};
 
 #[tokio::test]
 async fn a_command_ends_as_its_main_process_did() {
@@ -74,13 +74,6 @@ async fn a_command_that_waits_for_input_gets_the_end_of_it() {
     assert_ne!(sh(&sandbox, "cat /dev/tty").await.end, End::Exit(0), "there is no terminal");
     assert_ne!(sh(&sandbox, "tty").await.end, End::Exit(0));
     assert_ne!(sh(&sandbox, "git fetch https://localhost/private").await.end, End::Exit(0));
-    assert_eq!(
-        said(&sandbox, "git log --help | wc -l; git -c core.pager=less help -a | head -n 1 | wc -l")
-            .await
-            .lines()
-            .count(),
-        2
-    );
     assert!(began.elapsed() < Duration::from_secs(20), "something waited");
 }
 
@@ -176,9 +169,17 @@ async fn a_reader_that_stops_reading_stops_the_writer() {
     assert_eq!(finished.end, End::TimedOut, "the limit holds whether or not anybody reads");
 }
 
+#[test]
+fn a_flood_of_output_costs_bounded_memory_and_keeps_the_exit_code() {
+    if Place::new().is_some() {
+        assert_passed(&alone("sandbox::commands::inner_flood").output().unwrap());
+    }
+}
+
 #[tokio::test]
-async fn a_flood_of_output_costs_bounded_memory_and_keeps_the_exit_code() {
-    let Some(place) = Place::new() else { return };
+#[ignore = "started in a process of its own by a_flood_of_output_costs_bounded_memory_and_keeps_the_exit_code"]
+async fn inner_flood() {
+    let place = Place::new().unwrap();
     let sandbox = place.start().await;
     let resident = || {
         let status = fs::read_to_string("/proc/self/status").unwrap();

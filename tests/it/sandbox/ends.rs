@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use countersign::sandbox::{Backend, End, Error};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
-use super::{Place, groups_of, runs, said, sh, shell, unique_sleep, until};
+use super::{Place, alone, groups_of, runs, said, sh, shell, unique_sleep, until};
 
 #[tokio::test]
 async fn a_daemon_is_gone_when_the_sandbox_has_ended() {
@@ -38,13 +38,15 @@ async fn killing_the_commands_leaves_a_sandbox_that_works() {
         &format!("setsid sleep {nap} > /dev/null 2>&1 & setsid python3 -m http.server 3001 > /dev/null 2>&1 &"),
     )
     .await;
-    let (long, _) = tokio::join!(sh(&sandbox, "sleep 1000"), async {
-        until("the daemon runs", || runs(&nap)).await;
+    let long = unique_sleep();
+    let line = format!("exec sleep {long}");
+    let (long, ()) = tokio::join!(sh(&sandbox, &line), async {
+        until("both run", || runs(&nap) && runs(&long)).await;
         sandbox.kill_commands().await.unwrap();
         assert!(!runs(&nap));
     });
     assert_eq!(long.end, End::Signal(9));
-    assert_eq!(said(&sandbox, "ls -d /proc/[0-9]* | wc -l").await, "4", "init, and the three of this line");
+    assert_eq!(said(&sandbox, "ps -e -o comm= | grep -cE 'sleep|python' || true").await, "0");
     sandbox.kill_commands().await.unwrap();
 }
 
@@ -99,8 +101,10 @@ async fn a_sandbox_that_was_killed_from_outside_is_lost_and_says_so() {
     let command = shell(&format!("sleep {nap}"));
     let killer = async {
         until("it runs", || runs(&nap)).await;
-        // The parent of the sleeping process's shell is init.
-        let init = parent_of(parent_of_marker(&nap));
+        let mut init = with_marker(&nap);
+        while fs::read_to_string(format!("/proc/{init}/comm")).unwrap() != "init\n" {
+            init = parent_of(init);
+        }
         assert!(std::process::Command::new("kill").args(["-9", &init.to_string()]).status().unwrap().success());
     };
     let (result, ()) = tokio::join!(sandbox.run(&command), killer);
@@ -109,11 +113,10 @@ async fn a_sandbox_that_was_killed_from_outside_is_lost_and_says_so() {
     sandbox.end().await.unwrap();
 }
 
-/// The process that has the marker among its arguments; a shell may have replaced itself by it.
-fn parent_of_marker(marker: &str) -> u32 {
+/// The process that sleeps for so long.
+fn with_marker(marker: &str) -> u32 {
     let found = fs::read_dir("/proc").unwrap().flatten().find(|entry| {
-        let arguments = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        arguments.ends_with(format!("{marker}\0").as_bytes()) && arguments.starts_with(b"sleep\0")
+        fs::read(entry.path().join("cmdline")).unwrap_or_default() == format!("sleep\0{marker}\0").into_bytes()
     });
     found.unwrap().file_name().to_string_lossy().parse().unwrap()
 }
@@ -141,8 +144,7 @@ async fn inner_service_to_be_killed() {
 #[tokio::test]
 async fn what_a_killed_service_left_is_gone_or_swept() {
     let Some(place) = Place::new() else { return };
-    let mut service = tokio::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "--nocapture", "sandbox::ends::inner_service_to_be_killed"])
+    let mut service = tokio::process::Command::from(alone("sandbox::ends::inner_service_to_be_killed"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .kill_on_drop(true)
