@@ -62,6 +62,7 @@ fn main() {
     let control = std::env::args().nth(1).and_then(|number| number.parse().ok());
     let started = control.ok_or(io::ErrorKind::InvalidInput.into()).and_then(sys::adopt).and_then(|control| {
         let badness = Badness::open();
+        sys::die_with_parent()?;
         sys::hide()?;
         Ok((control, badness, sys::reset_signals()?))
     });

@@ -33,6 +33,7 @@ unsafe extern "C" {
     fn fstatfs(fd: c_int, buffer: *mut FileSystem) -> c_int;
 }
 
+const PR_SET_PDEATHSIG: c_int = 1;
 const PR_SET_DUMPABLE: c_int = 4;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const SYS_CLOSE_RANGE: c_long = 436;
@@ -163,6 +164,12 @@ pub(crate) enum Reaped {
 
 fn check(result: c_int) -> io::Result<c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Has the kernel kill this process when its parent, `bwrap`, has been killed.
+pub(crate) fn die_with_parent() -> io::Result<()> {
+    // SAFETY: PR_SET_PDEATHSIG takes one signal number and touches no memory.
+    check(unsafe { prctl(PR_SET_PDEATHSIG, SIGKILL as c_ulong) }).map(drop)
 }
 
 /// Closes to everyone else what `/proc/<this process>` shows, and refuses to be traced.
@@ -334,6 +341,9 @@ pub(crate) fn start(command: &mut Command, limits: [(Resource, u64); 4]) -> io::
     unsafe {
         command.pre_exec(move || {
             check(setsid())?;
+            // The standard library passes on the mask, in which this process has blocked what it reads otherwise.
+            let none = SignalSet([0; 16]);
+            check(sigprocmask(SIG_SETMASK, &raw const none, std::ptr::null_mut()))?;
             for (resource, value) in limits {
                 let mut limit = ResourceLimit { soft: 0, hard: 0 };
                 check(getrlimit(resource as c_uint, &raw mut limit))?;

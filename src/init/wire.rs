@@ -311,3 +311,88 @@ impl<'a> Rest<'a> {
         if self.0.is_empty() { Ok(value) } else { Err(Malformed) }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use super::*;
+
+    fn requests() -> Vec<Request> {
+        let run = Run {
+            argv: vec!["sh".to_owned(), "-c".to_owned(), "echo \u{e9}\n".to_owned()],
+            environment: vec![("A".to_owned(), String::new())],
+            directory: "/work/a b".to_owned(),
+            time_limit: u64::MAX,
+            input: true,
+        };
+        let setup = Setup { processes: 1, data: u64::MAX, file_size: 3, gateway: "/run/g".to_owned() };
+        vec![
+            Request::Setup(setup),
+            Request::Run(run),
+            Request::Input(vec![0, 255, 10]),
+            Request::InputEnd,
+            Request::Read { path: "x".to_owned(), max: 9 },
+            Request::Write { path: "y".to_owned() },
+            Request::KillAll,
+        ]
+    }
+
+    fn replies() -> Vec<Reply> {
+        let ended = |how| Reply::Ended { how, micros: 17 };
+        let mut replies = vec![Reply::Output(vec![0; CHUNK]), Reply::Data(Vec::new()), Reply::Done];
+        replies.extend([How::Exit(255), How::Exit(-1), How::Signal(9), How::TimedOut].map(ended));
+        replies.extend(Why::ALL.map(|(_, why)| Reply::Failed { why, text: "no".to_owned() }));
+        replies
+    }
+
+    #[test]
+    fn what_is_sent_is_what_arrives() {
+        for request in requests() {
+            let bytes = request.encode();
+            let (frame, length) = first_frame(&bytes).unwrap().unwrap();
+            assert_eq!((Request::decode(frame), length), (Ok(request), bytes.len()));
+        }
+        for reply in replies() {
+            let bytes = reply.encode();
+            let (frame, length) = first_frame(&bytes).unwrap().unwrap();
+            assert_eq!((Reply::decode(frame), length), (Ok(reply), bytes.len()));
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_cut_anywhere_is_refused_or_waited_for() {
+        for bytes in requests().iter().map(Request::encode).chain(replies().iter().map(Reply::encode)) {
+            for end in 0..bytes.len().min(300) {
+                assert_eq!(first_frame(&bytes[..end]), Ok(None), "cut from outside");
+                if end > 4 {
+                    // Cut inside: whatever it is taken for, reading it must not panic.
+                    _ = Request::decode(&bytes[4..end]);
+                    _ = Reply::decode(&bytes[4..end]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_length_that_nobody_may_announce_is_refused_before_it_is_believed() {
+        for length in [0, FRAME + 1, usize::MAX] {
+            let announced = u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
+            assert_eq!(first_frame(&announced), Err(Malformed));
+        }
+        let endless_list = [&[2][..], &[0; 24], &u64::MAX.to_le_bytes()].concat();
+        assert_eq!(Request::decode(&endless_list), Err(Malformed));
+    }
+
+    #[test]
+    fn bytes_after_the_end_of_a_message_are_refused() {
+        let mut frame = Reply::Done.encode().split_off(4);
+        frame.push(0);
+        assert_eq!(Reply::decode(&frame), Err(Malformed));
+    }
+
+    #[test]
+    fn too_long_a_request_does_not_pass_for_a_shorter_one() {
+        let bytes = Request::Input(vec![0; FRAME]).encode();
+        assert_eq!(first_frame(&bytes), Err(Malformed));
+    }
+}

@@ -7,7 +7,7 @@ use tokio::net::UnixStream;
 
 use super::link::{self, Failure};
 use super::output::Kept;
-use super::wire::{FILE, How, Reply, Request, Run};
+use super::wire::{FILE, FRAME, How, Reply, Request, Run};
 use super::{Boxed, Command, End, Error, Finished, Limits, Output, Program, WORK};
 
 /// How long *init* may be late before it is taken for stuck. Generous, since what runs beside it may use up the
@@ -105,13 +105,13 @@ impl Sandbox {
             return Err(Error::TooLarge { path: path.to_owned(), max: FILE });
         }
         let request = Request::Write { path: inside(path) };
-        let talk = self.ask(&request, Some(bytes), is_done);
+        let talk = self.ask(&request, Some(bytes), |reply| until_done(&reply));
         self.within(Duration::ZERO, talk).await?.map_err(|failure| failure.about_path(path))
     }
 
     /// Kills every process that any command has started, detached ones too, and returns when they are gone.
     pub async fn kill_commands(&self) -> Result<(), Error> {
-        let talk = self.ask(&Request::KillAll, None, is_done);
+        let talk = self.ask(&Request::KillAll, None, |reply| until_done(&reply));
         self.within(Duration::ZERO, talk).await?.map_err(|failure| failure.about_path(WORK))
     }
 
@@ -160,6 +160,9 @@ impl Sandbox {
             time_limit: u64::try_from(command.time_limit.as_millis()).unwrap_or(u64::MAX),
             input: command.input.is_some(),
         };
+        if Request::Run(run.clone()).encode().len() > FRAME {
+            return Err(bad("its arguments and environment are longer than 1 MiB"));
+        }
         Ok(run)
     }
 
@@ -184,7 +187,7 @@ fn bad(why: &str) -> Error {
     Error::BadCommand { why: why.to_owned() }
 }
 
-fn is_done(reply: Reply) -> Option<()> {
+fn until_done(reply: &Reply) -> Option<()> {
     matches!(reply, Reply::Done).then_some(())
 }
 

@@ -4,6 +4,7 @@
 //! commands on request. A sandbox is used for many commands and ends as a whole: nothing it started
 //! outlives it. There is no backend without isolation.
 
+mod doctor;
 mod error;
 mod link;
 mod live;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use crate::cycle::id::RunId;
 
+pub use doctor::{Finding, Standing, doctor};
 pub use error::{Error, Limit};
 pub use live::Sandbox;
 pub use namespace::{Grip, Grips, Namespace, NamespaceSettings};

@@ -1,8 +1,7 @@
 //! Starting the program that makes a sandbox: one thread that does it, and what happens between fork and exec.
 //!
-//! The thread lives as long as anything that it has started, since the kernel ties a child's "die with your parent"
-//! to the very thread that forked it. It has a mount table of its own, so that what the service mounts for its
-//! sandboxes is seen by nobody else on the machine and is gone when the service is, however that ends.
+//! The thread has a mount table of its own, which what it starts begins with. So what the service mounts for its
+//! sandboxes is seen by nobody else on the machine, and is gone when the service is, however that ends.
 //!
 //! The only file of the service with `unsafe`.
 
@@ -90,7 +89,7 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    /// Starts it. Its standard error is piped; the child is killed when dropped.
+    /// Starts it. Its standard error is piped. It is not killed when the child is dropped, but reaped when it ends.
     #[expect(unsafe_code, reason = "joining groups and dropping root happen between fork and exec")]
     pub(crate) fn start(self, runtime: &Handle) -> io::Result<Child> {
         let mut command = std::process::Command::new(&self.program);
@@ -118,7 +117,7 @@ impl Launch {
             });
         }
         let _entered = runtime.enter();
-        tokio::process::Command::from(command).kill_on_drop(true).spawn()
+        tokio::process::Command::from(command).spawn()
     }
 }
 

@@ -14,42 +14,25 @@ pub(super) const INIT: &str = "/run/countersign/init";
 /// Where the gateway's socket is seen inside.
 pub(super) const GATEWAY: &str = "/run/countersign/gateway";
 
-/// Files below `/etc` that programs read and that say nothing about this machine's users.
-const ETC: [&str; 12] = [
-    "alternatives",
-    "ca-certificates.conf",
-    "debian_version",
-    "ld.so.cache",
-    "localtime",
-    "mime.types",
-    "os-release",
-    "protocols",
-    "services",
-    "ssl/certs",
-    "ssl/openssl.cnf",
-    "timezone",
-];
-
-/// Files of ours below `/etc`: the one user that there is.
-pub(super) const OWN_ETC: [(&str, &str); 4] = [
-    ("passwd", "agent:x:1000:1000:agent:/home/agent:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"),
-    ("group", "agent:x:1000:\nnogroup:x:65534:\n"),
-    ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"),
-    ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\nprotocols: files\nservices: files\n"),
-];
+/// The tool chains of this machine as sandboxes see them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tools {
+    /// Directories to show, read-only, and where.
+    pub(super) parts: Vec<(PathBuf, String)>,
+    /// Links to make: what they say, and where they are.
+    pub(super) links: Vec<(String, PathBuf)>,
+}
 
 /// The places and numbers that one sandbox is made of.
 #[derive(Debug)]
 pub(super) struct Layout<'a> {
     pub(super) init: &'a Path,
+    pub(super) etc: &'a Path,
     pub(super) tree: &'a Path,
     pub(super) gateway: Option<&'a Path>,
-    /// Directories to show, read-only, and where.
-    pub(super) tools: &'a [(PathBuf, String)],
+    pub(super) tools: &'a Tools,
     /// Bytes that each of the temporary file systems may hold.
     pub(super) scratch: u64,
-    /// Numbers of the descriptors that hold [`OWN_ETC`], in its order.
-    pub(super) own_etc: &'a [String],
     /// Numbers of the descriptors that hold the filters.
     pub(super) filters: &'a [String],
 }
@@ -58,23 +41,24 @@ impl Layout<'_> {
     /// The arguments, separated as `bwrap --args` reads them.
     pub(super) fn arguments(&self) -> Vec<u8> {
         let mut list = List::default();
+        // No `--die-with-parent`: a `bwrap` that is killed while it starts leaves a child that waits for ever. What ends
+        // a sandbox whose service is gone is *init*, to which the kernel closes the control socket.
         list.add(["--unshare-all", "--unshare-user", "--disable-userns", "--as-pid-1", "--new-session"]);
-        list.add(["--die-with-parent", "--cap-drop", "ALL", "--clearenv", "--hostname", "sandbox"]);
+        list.add(["--cap-drop", "ALL", "--clearenv", "--hostname", "sandbox"]);
         list.add(["--uid", INSIDE_ID, "--gid", INSIDE_ID]);
         list.system();
-        for name in ETC {
-            let path = format!("/etc/{name}");
-            list.add(["--ro-bind-try", &path, &path]);
-        }
-        for ((name, _), number) in OWN_ETC.iter().zip(self.own_etc) {
-            list.add(["--perms", "0444", "--file", number, &format!("/etc/{name}")]);
-        }
+        list.bind("--ro-bind", self.etc, "/etc");
         list.add(["--proc", "/proc", "--dev", "/dev"]);
-        for (mode, place) in [("1777", "/dev/shm"), ("1777", "/tmp"), ("1777", "/var/tmp"), ("0755", "/home/agent")] {
+        for (mode, place) in [("1777", "/dev/shm"), ("1777", "/tmp"), ("0755", "/home/agent")] {
             list.add(["--perms", mode, "--size", &self.scratch.to_string(), "--tmpfs", place]);
         }
-        for (place, inside) in self.tools {
+        list.add(["--symlink", "/tmp", "/var/tmp"]);
+        for (place, inside) in &self.tools.parts {
             list.bind("--ro-bind", place, inside);
+        }
+        for (target, name) in &self.tools.links {
+            list.add(["--symlink", target]);
+            list.add_one(name.as_os_str());
         }
         list.bind("--ro-bind", self.init, INIT);
         if let Some(gateway) = self.gateway {
@@ -137,11 +121,14 @@ mod tests {
     fn arguments(tree: &Path) -> Vec<OsString> {
         let layout = Layout {
             init: Path::new("/d/init"),
+            etc: Path::new("/d/etc"),
             tree,
             gateway: Some(Path::new("/d/socket")),
-            tools: &[(PathBuf::from("/d/rust/bin"), "/opt/toolchains/rust/bin".to_owned())],
+            tools: &Tools {
+                parts: vec![(PathBuf::from("/d/rust/bin"), "/opt/toolchains/rust/bin".to_owned())],
+                links: Vec::new(),
+            },
             scratch: 1000,
-            own_etc: &["5", "6", "7", "8"].map(str::to_owned),
             filters: &["9".to_owned()],
         };
         let bytes = layout.arguments();

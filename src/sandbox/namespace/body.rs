@@ -3,11 +3,8 @@
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
@@ -17,7 +14,6 @@ use tokio::io::{AsyncReadExt, Interest};
 use tokio::net::{UnixDatagram, UnixStream};
 use tokio::process::Child;
 
-use super::Spawner;
 use super::cgroup::Group;
 use crate::sandbox::live::Body;
 use crate::sandbox::{Boxed, Error};
@@ -61,7 +57,7 @@ fn receive_greeting(socket: &UnixDatagram) -> Result<Option<Pid>, Errno> {
     let got = rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
     let sender = ancillary.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmCredentials(sender) => Some(sender.pid),
-        _ => None,
+        RecvAncillaryMessage::ScmRights(_) | _ => None,
     });
     Ok(if got.bytes == 0 { None } else { sender })
 }
@@ -79,28 +75,24 @@ pub(super) struct Started {
     control: Control,
     /// A handle of *init*, whose end is the end of everything in the sandbox.
     init: OwnedFd,
-    bwrap: Option<Child>,
+    bwrap: Child,
     group: Option<Group>,
-    /// Kept alive: `bwrap` dies with the thread that started it.
-    _spawner: Arc<Spawner>,
 }
 
 impl Started {
     /// Waits until *init* runs. `group` is none where no limits are kept by groups.
-    pub(super) async fn wait(
-        control: Control,
-        mut bwrap: Child,
-        group: Option<Group>,
-        spawner: Arc<Spawner>,
-    ) -> Result<Self, Error> {
-        let greeting = tokio::time::timeout(START, control.greeting()).await;
-        let init = match greeting {
+    pub(super) async fn wait(control: Control, mut bwrap: Child, group: Option<Group>) -> Result<Self, Error> {
+        let init = match tokio::time::timeout(START, control.greeting()).await {
             Ok(Ok(Some(pid))) => rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok(),
             Ok(Ok(None) | Err(_)) => None,
-            Err(_) => return Err(Error::NotStarted { said: format!("it took longer than {START:?}") }),
+            Err(_) => {
+                _ = bwrap.start_kill();
+                group.iter().for_each(Group::kill);
+                return Err(Error::NotStarted { said: format!("it took longer than {START:?}") });
+            }
         };
         match init {
-            Some(init) => Ok(Self { control, init, bwrap: Some(bwrap), group, _spawner: spawner }),
+            Some(init) => Ok(Self { control, init, bwrap, group }),
             None => Err(Error::NotStarted { said: last_words(&mut bwrap).await }),
         }
     }
@@ -135,12 +127,12 @@ impl Body for Started {
     fn end(mut self: Box<Self>) -> Boxed<'static, Result<(), Error>> {
         Box::pin(async move {
             self.kill_init();
-            let Some(mut bwrap) = self.bwrap.take() else { return Ok(()) };
             // `bwrap` ends when *init* has, and the kernel lets *init* end only when everything else in its pid
             // namespace is gone.
-            let ended = tokio::time::timeout(END, bwrap.wait()).await;
-            let group = self.group.take();
-            _ = tokio::task::spawn_blocking(move || drop(group)).await;
+            let ended = tokio::time::timeout(END, self.bwrap.wait()).await;
+            if let Some(group) = self.group.take() {
+                _ = tokio::task::spawn_blocking(move || group.remove()).await;
+            }
             match ended {
                 Ok(Ok(_)) => Ok(()),
                 Ok(Err(source)) => Err(Error::Io { doing: "wait for the end of a sandbox", source }),
@@ -151,15 +143,8 @@ impl Body for Started {
 }
 
 impl Drop for Started {
-    /// Kills at once; a thread waits for the end, to remove what was made for the sandbox.
     fn drop(&mut self) {
         self.kill_init();
-        let (Some(group), Ok(init)) = (self.group.take(), self.init.try_clone()) else { return };
-        _ = thread::Builder::new().name("sandbox end".to_owned()).spawn(move || {
-            let mut ended = [PollFd::new(&init, PollFlags::IN)];
-            _ = rustix::event::poll(&mut ended, None);
-            drop(group);
-        });
     }
 }
 

@@ -115,7 +115,7 @@ impl Hierarchies {
     }
 }
 
-/// The groups of one sandbox, one per hierarchy, under one name; removed when dropped, if nothing is in them.
+/// The groups of one sandbox, one per hierarchy, under one name; removed when dropped.
 #[derive(Debug)]
 pub(super) struct Group {
     name: String,
@@ -141,18 +141,18 @@ impl Group {
         place.path().join(&self.name).join(name)
     }
 
-    fn set(&self, place: &Place, name: &str, value: impl ToString) -> io::Result<()> {
+    fn set(&self, place: &Place, name: &str, value: &impl ToString) -> io::Result<()> {
         fs::write(self.file(place, name), value.to_string())
     }
 
     fn limit_memory(&self, place: &Place, limits: &Limits) -> io::Result<()> {
         match place {
             Place::V1(_) => {
-                self.set(place, "memory.limit_in_bytes", limits.memory)?;
+                self.set(place, "memory.limit_in_bytes", &limits.memory)?;
                 self.set_if_there(place, "memory.memsw.limit_in_bytes", limits.memory)
             }
             Place::V2(_) => {
-                self.set(place, "memory.max", limits.memory)?;
+                self.set(place, "memory.max", &limits.memory)?;
                 self.set_if_there(place, "memory.swap.max", 0)
             }
         }
@@ -160,14 +160,14 @@ impl Group {
 
     /// Swap is counted only by kernels that were built or started so; without it there is nothing to limit.
     fn set_if_there(&self, place: &Place, name: &str, value: u64) -> io::Result<()> {
-        match self.set(place, name, value) {
+        match self.set(place, name, &value) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             result => result,
         }
     }
 
     fn limit_processes(&self, place: &Place, limits: &Limits) -> io::Result<()> {
-        self.set(place, "pids.max", u64::from(limits.processes) + OURS)
+        self.set(place, "pids.max", &(u64::from(limits.processes) + OURS))
     }
 
     fn limit_cpu(&self, place: &Place, limits: &Limits) -> io::Result<()> {
@@ -175,11 +175,21 @@ impl Group {
         let quota = (u64::from(limits.cpu_percent) * PERIOD / 100).max(1000);
         match place {
             Place::V1(_) => {
-                self.set(place, "cpu.cfs_period_us", PERIOD)?;
-                self.set(place, "cpu.cfs_quota_us", quota)
+                self.set(place, "cpu.cfs_period_us", &PERIOD)?;
+                self.set(place, "cpu.cfs_quota_us", &quota)
             }
-            Place::V2(_) => self.set(place, "cpu.max", format!("{quota} {PERIOD}")),
+            Place::V2(_) => self.set(place, "cpu.max", &format!("{quota} {PERIOD}")),
         }
+    }
+
+    /// Kills whatever is in the groups.
+    pub(super) fn kill(&self) {
+        self.directories.iter().for_each(|directory| kill_members(directory));
+    }
+
+    /// Removes the groups, waiting for what is on its way out. Blocks.
+    pub(super) fn remove(mut self) {
+        std::mem::take(&mut self.directories).iter().for_each(|directory| remove(directory));
     }
 
     /// The files into which a process writes `0` to join.
@@ -197,15 +207,21 @@ impl Group {
 }
 
 impl Drop for Group {
+    /// A thread waits if the processes are still on their way out.
     fn drop(&mut self) {
-        self.directories.iter().for_each(|directory| remove(directory));
+        let left = |directory: &PathBuf| fs::remove_dir(directory).is_err() && directory.exists();
+        let left: Vec<PathBuf> = std::mem::take(&mut self.directories).into_iter().filter(left).collect();
+        if !left.is_empty() {
+            let removing = thread::Builder::new().name("sandbox end".to_owned());
+            _ = removing.spawn(move || left.iter().for_each(|directory| remove(directory)));
+        }
     }
 }
 
-/// Removes a group. The kernel may count a process that has been reaped for a moment longer, so this asks again until
-/// it is believed, for at most a second; what is left then is swept when the service is dead.
+/// Removes a group, which the kernel allows when the last process has gone: asks for at most ten seconds; what is left
+/// then is swept when the service is dead.
 fn remove(directory: &Path) {
-    for _ in 0..1000 {
+    for _ in 0..10_000 {
         match fs::remove_dir(directory) {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(Duration::from_millis(1)),
             _ => return,

@@ -7,6 +7,7 @@
 mod arguments;
 mod body;
 mod cgroup;
+mod etc;
 mod filter;
 mod limits;
 mod owner;
@@ -27,15 +28,17 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tokio::process::Child;
 use tokio::runtime::Handle;
 
-use self::arguments::{Layout, OWN_ETC};
+use self::arguments::{Layout, Tools};
 use self::body::{Control, Started};
 use self::cgroup::{Group, Hierarchies};
+use self::etc::Etc;
 use self::stage::{Access, Shown, Stage};
 use self::tools::ToolChain;
 use super::live::Body;
 use super::wire::{Reply, Request, Setup};
 use super::{Backend, Boxed, Error, Sandbox, Spec, link, spawn};
 
+pub(crate) use self::limits::WHY_NOT;
 pub use self::limits::{Grip, Grips};
 
 /// *Init*, built by `build.rs`.
@@ -77,12 +80,15 @@ pub struct Namespace {
     user: Option<u32>,
     mounts: bool,
     init: PathBuf,
-    tools: Vec<(PathBuf, String)>,
+    etc: PathBuf,
+    tools: Tools,
     environment: BTreeMap<String, String>,
     filters: Vec<Vec<u8>>,
     hierarchies: Hierarchies,
     grips: Grips,
     spawner: Arc<Spawner>,
+    /// The source of `etc`, for as long as it is shown.
+    _etc: Etc,
 }
 
 impl Namespace {
@@ -101,25 +107,38 @@ impl Namespace {
         hierarchies.sweep();
         let user = rustix::process::geteuid().is_root().then_some(settings.uid);
         let init = prepare_directory(&settings.directory).map_err(Error::io("prepare the sandboxes' directory"))?;
+        let etc = fs::canonicalize(&settings.directory)
+            .and_then(|directory| Etc::make(&directory))
+            .map_err(Error::io("prepare the sandboxes' /etc"))?;
         let filters = filter::programs().map_err(|error| Error::NoBackend {
             missing: format!("the system-call filter cannot be made ({error})"),
             remedy: "sandboxes need an x86_64, aarch64 or riscv64 machine".to_owned(),
         })?;
         let (spawner, mounts) = start_spawner(user).map_err(Error::io("start the thread for sandboxes"))?;
+        if let (Some(user), false) = (user, mounts)
+            && let Some(barrier) = stage::barrier(etc.path(), user)
+        {
+            return Err(Error::NoBackend {
+                missing: format!("the sandboxes' user may not enter {}", barrier.display()),
+                remedy: "put the data directory where everyone may pass".to_owned(),
+            });
+        }
         let mut namespace = Self {
             bwrap,
             user,
             mounts,
             init,
-            tools: Vec::new(),
+            etc: etc.path().to_owned(),
+            tools: Tools::default(),
             environment: BTreeMap::new(),
             filters,
             hierarchies,
             grips,
             spawner: Arc::new(spawner),
+            _etc: etc,
         };
-        let init = namespace.init.clone();
-        namespace.init = namespace.show_for_good(init)?;
+        namespace.init = namespace.show_for_good(namespace.init.clone())?;
+        namespace.etc = namespace.show_for_good(namespace.etc.clone())?;
         namespace.show_tool_chains(&settings.directory)?;
         namespace.environment = environment(&namespace.tools);
         Ok(namespace)
@@ -136,7 +155,8 @@ impl Namespace {
             let root = self.reachable_root(&chain, directory).map_err(Error::io("copy a tool chain"))?;
             let place = self.show_for_good(root)?;
             let parts = tools::PARTS.iter().filter(|part| chain.root.join(part).is_dir());
-            self.tools.extend(parts.map(|part| (place.join(part), format!("{}/{}/{part}", tools::INSIDE, chain.name))));
+            self.tools.parts.extend(parts.map(|part| (place.join(part), format!("{}/{part}", chain.inside()))));
+            self.tools.links.extend(chain.needs_own_place().then(|| (chain.inside(), chain.root.clone())));
         }
         Ok(())
     }
@@ -176,10 +196,11 @@ impl Namespace {
         .map_err(|error| Error::Io { doing: "make a control socket", source: error.into() })?;
         let control = Control::new(ours)?;
         let making = self.making(spec, theirs, group.as_ref())?;
-        let made = self.spawner.run(move |stage| making.make(stage)).await;
+        let spawner = Arc::clone(&self.spawner);
+        let made = self.spawner.run(move |stage| making.make(stage, spawner)).await;
         let made = made.and_then(|result| result).map_err(Error::io("start bwrap"))?;
-        let started = Started::wait(control, made.bwrap, group, Arc::clone(&self.spawner)).await;
-        self.spawner.post(move |_| made.shown.iter().for_each(Shown::withdraw));
+        let started = Started::wait(control, made.bwrap, group).await;
+        drop(made.shown);
         let started = started?;
         set_up(&started, self.setup(spec)).await?;
         Ok(Sandbox::new(Box::new(started), self.environment.clone(), spec.limits.clone()))
@@ -220,6 +241,7 @@ impl Namespace {
             bwrap: self.bwrap.clone(),
             user: self.user,
             init: self.init.clone(),
+            etc: self.etc.clone(),
             tree: spec.tree.clone(),
             gateway: spec.gateway.clone(),
             tools: self.tools.clone(),
@@ -271,9 +293,10 @@ struct Making {
     bwrap: PathBuf,
     user: Option<u32>,
     init: PathBuf,
+    etc: PathBuf,
     tree: PathBuf,
     gateway: Option<PathBuf>,
-    tools: Vec<(PathBuf, String)>,
+    tools: Tools,
     scratch: u64,
     filters: Vec<Vec<u8>>,
     control: OwnedFd,
@@ -284,40 +307,42 @@ struct Making {
 /// `bwrap` started, and what can leave the stage when the sandbox stands.
 struct Made {
     bwrap: Child,
+    shown: OnStage,
+}
+
+/// Pieces that are on the stage while one sandbox is made.
+struct OnStage {
     shown: Vec<Shown>,
+    spawner: Arc<Spawner>,
+}
+
+impl Drop for OnStage {
+    fn drop(&mut self) {
+        let shown = std::mem::take(&mut self.shown);
+        self.spawner.post(move |_| shown.iter().for_each(Shown::withdraw));
+    }
 }
 
 impl Making {
-    fn make(self, stage: &mut Stage) -> io::Result<Made> {
-        let mut shown = vec![stage.show(&self.tree, Access::Writable)?];
+    fn make(self, stage: &mut Stage, spawner: Arc<Spawner>) -> io::Result<Made> {
+        let mut pieces = OnStage { shown: Vec::new(), spawner };
+        pieces.shown.push(stage.show(&self.tree, Access::Writable)?);
         if let Some(gateway) = &self.gateway {
-            match stage.show(gateway, Access::Writable) {
-                Ok(gateway) => shown.push(gateway),
-                Err(error) => {
-                    shown.iter().for_each(Shown::withdraw);
-                    return Err(error);
-                }
-            }
+            pieces.shown.push(stage.show(gateway, Access::Writable)?);
         }
-        match self.launch(&shown) {
-            Ok(bwrap) => Ok(Made { bwrap, shown }),
-            Err(error) => {
-                shown.iter().for_each(Shown::withdraw);
-                Err(error)
-            }
-        }
+        let bwrap = self.launch(&pieces.shown)?;
+        Ok(Made { bwrap, shown: pieces })
     }
 
     fn launch(self, shown: &[Shown]) -> io::Result<Child> {
-        let own_etc = OWN_ETC.iter().map(|(_, text)| in_memory(text.as_bytes())).collect::<io::Result<Vec<_>>>()?;
         let filters = self.filters.iter().map(|filter| in_memory(filter)).collect::<io::Result<Vec<_>>>()?;
         let layout = Layout {
             init: &self.init,
+            etc: &self.etc,
             tree: &shown[0].place,
             gateway: shown.get(1).map(|shown| shown.place.as_path()),
             tools: &self.tools,
             scratch: self.scratch,
-            own_etc: &own_etc.iter().map(spawn::number).collect::<Vec<_>>(),
             filters: &filters.iter().map(spawn::number).collect::<Vec<_>>(),
         };
         let arguments = in_memory(&layout.arguments())?;
@@ -325,7 +350,7 @@ impl Making {
         let launch = spawn::Launch {
             program: self.bwrap,
             arguments: command_line,
-            inherited: own_etc.into_iter().chain(filters).chain([arguments, self.control]).collect(),
+            inherited: filters.into_iter().chain([arguments, self.control]).collect(),
             groups: self.groups,
             user: self.user,
         };
@@ -399,8 +424,8 @@ fn is_new_enough(version: &str) -> bool {
 }
 
 /// The environment of every command: where things are, and that nobody is there to answer questions.
-fn environment(tools: &[(PathBuf, String)]) -> BTreeMap<String, String> {
-    let bins = tools.iter().map(|(_, inside)| inside.as_str()).filter(|inside| inside.ends_with("/bin"));
+fn environment(tools: &Tools) -> BTreeMap<String, String> {
+    let bins = tools.parts.iter().map(|(_, inside)| inside.as_str()).filter(|inside| inside.ends_with("/bin"));
     let path = bins.chain([SYSTEM_PATH]).collect::<Vec<_>>().join(":");
     [
         ("PATH", path.as_str()),

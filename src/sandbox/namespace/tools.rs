@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 pub(super) const PARTS: [&str; 4] = ["bin", "lib", "libexec", "include"];
 
 /// Where tool chains are seen inside.
-pub(super) const INSIDE: &str = "/opt/toolchains";
+const INSIDE: &str = "/opt/toolchains";
 
 /// A tool chain: a directory with [`PARTS`] in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,21 @@ pub(super) struct ToolChain {
     pub(super) name: &'static str,
     /// Where it is on this machine.
     pub(super) root: PathBuf,
+}
+
+impl ToolChain {
+    /// Where it is seen inside.
+    pub(super) fn inside(&self) -> String {
+        format!("{INSIDE}/{}", self.name)
+    }
+
+    /// Whether it must be seen under its own path as well: a Python has that built into its library's search path and
+    /// into the first line of every script that was installed for it. Not where something else is inside.
+    pub(super) fn needs_own_place(&self) -> bool {
+        const TAKEN: [&str; 9] =
+            ["/usr", "/etc", "/proc", "/dev", "/tmp", "/var/tmp", "/run", "/home/agent", super::super::WORK];
+        self.name == "python" && !TAKEN.iter().any(|place| self.root.starts_with(place))
+    }
 }
 
 /// How a tool chain is asked where it is: a program, and arguments that make it print its root.
@@ -48,12 +63,16 @@ const QUESTIONS: [Question; 3] = [
 
 /// The tool chains that the service's own `PATH` leads to and that `/usr` does not hold. Blocks while they are asked.
 pub(super) fn find() -> Vec<ToolChain> {
-    let home = env::var_os("HOME").map(PathBuf::from);
-    QUESTIONS
-        .iter()
-        .filter_map(|question| {
-            let root = fs::canonicalize(ask(question)?).ok()?;
-            is_own_directory(&root, home.as_deref()).then_some(ToolChain { name: question.name, root })
+    let home = env::home_dir();
+    let answers = std::thread::scope(|scope| {
+        let asked = QUESTIONS.map(|question| scope.spawn(move || (question.name, ask(&question))));
+        asked.map(|answer| answer.join().ok())
+    });
+    let answers = answers.into_iter().flatten();
+    answers
+        .filter_map(|(name, answer)| {
+            let root = fs::canonicalize(answer?).ok()?;
+            is_own_directory(&root, home.as_deref()).then_some(ToolChain { name, root })
         })
         .collect()
 }

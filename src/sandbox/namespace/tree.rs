@@ -134,11 +134,12 @@ fn own(at: BorrowedFd<'_>, name: &CString, id: u32) -> Result<()> {
 }
 
 fn open_up<P: rustix::path::Arg>(at: BorrowedFd<'_>, name: P, found: &Stat) -> Result<()> {
-    let (mode, needed) = match FileType::from_raw_mode(found.st_mode) {
-        FileType::Directory => (Mode::from_raw_mode(found.st_mode), Mode::RWXU),
-        FileType::RegularFile => (Mode::from_raw_mode(found.st_mode), Mode::RUSR | Mode::WUSR),
-        _ => return Ok(()),
-    };
+    let kind = FileType::from_raw_mode(found.st_mode);
+    if kind != FileType::Directory && kind != FileType::RegularFile {
+        return Ok(());
+    }
+    let mode = Mode::from_raw_mode(found.st_mode);
+    let needed = if kind == FileType::Directory { Mode::RWXU } else { Mode::RUSR | Mode::WUSR };
     // Following links is no danger here, since it has just been seen to be none.
     if mode.contains(needed) { Ok(()) } else { rustix::fs::chmodat(at, name, mode | needed, AtFlags::empty()) }
 }
