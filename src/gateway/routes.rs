@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use futures_util::StreamExt;
@@ -27,7 +28,14 @@ pub(super) fn router(gateway: Arc<Inner>) -> Router {
         .route("/v1/messages", post(messages))
         .fallback(async || Refused::no_such_route())
         .method_not_allowed_fallback(async || Refused::no_such_route())
+        .layer(map_response(one_call_a_connection))
         .with_state(gateway)
+}
+
+/// A connection that is kept open takes up one of the few places of its socket, and a new one costs next to nothing.
+async fn one_call_a_connection(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 async fn messages(State(gateway): State<Arc<Inner>>, request: Request) -> Response {
