@@ -42,7 +42,10 @@ pub(super) struct Granted {
 
 /// Why nothing was reserved.
 enum NotGranted {
-    Money { needed: Money, left: Money },
+    Money {
+        needed: Money,
+        left: Money,
+    },
     Ledger(LedgerError),
     /// The client went away or the session ends, so nobody waits for an answer.
     Gone,
@@ -101,7 +104,9 @@ impl Call {
             }
             // Only another session of the run can have taken more meanwhile; what is left never grows then.
             limit = match quote.fit(left) {
-                Fit::Limit(limit) if self.leaves_room_to_think(limit) && before.is_none_or(|before| left < before) => limit,
+                Fit::Limit(limit) if self.leaves_room_to_think(limit) && before.is_none_or(|before| left < before) => {
+                    limit
+                }
                 Fit::Limit(_) | Fit::Nothing => {
                     let needed = quote.cost(quote.asked.min(LEAST_OUTPUT));
                     return Err(NotGranted::Money { needed, left });
@@ -114,9 +119,9 @@ impl Call {
     }
 
     async fn ask(&self, quote: &Quote, limit: u64) -> Result<Reserve, LedgerError> {
-        let Session { run, ceiling, .. } = self.open.session;
+        let Session { run, step, ceiling, .. } = self.open.session;
         let (model, amount) = (self.inspected.model.clone(), quote.cost(limit));
-        self.gateway.ledger.reserve(Ask { call: self.id, run, model, amount, ceiling }).await
+        self.gateway.ledger.reserve(Ask { call: self.id, run, step, model, amount, ceiling }).await
     }
 
     fn quote(&self) -> Quote {

@@ -60,7 +60,7 @@ async fn accept(gateway: &Arc<Inner>, request: Request) -> Result<Response, Refu
 
 /// The session whose token the request carries, in either of the two headers that clients use.
 fn authenticate(gateway: &Inner, headers: &HeaderMap) -> Option<Arc<Open>> {
-    let key = headers.get("x-api-key").map(|value| value.as_bytes());
+    let key = headers.get("x-api-key").map(HeaderValue::as_bytes);
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
     let tokens = [key, bearer].into_iter().flatten();
     tokens.into_iter().find_map(|token| gateway.sessions.get(TokenDigest::of(token)))

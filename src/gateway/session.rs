@@ -22,6 +22,8 @@ use crate::cycle::money::Money;
 pub struct Session {
     /// Whose money.
     pub run: RunId,
+    /// The number of the fact that began the step, for the record.
+    pub step: u64,
     /// The step and the role, for the log.
     pub label: String,
     /// Where its calls go.
@@ -86,10 +88,9 @@ impl Stop {
     fn stays(&self) -> bool {
         match self {
             Self::MoneyRefused { .. } | Self::OutputCut { .. } => true,
-            Self::ProviderRefused { .. }
-            | Self::ProviderDown { .. }
-            | Self::RateLimited { .. }
-            | Self::LedgerDown => false,
+            Self::ProviderRefused { .. } | Self::ProviderDown { .. } | Self::RateLimited { .. } | Self::LedgerDown => {
+                false
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The gateway end to end: a client on its unix socket, a model server on a TCP socket, and a ledger between them.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 mod faults;
 mod hostile;
 mod ledger;
@@ -104,7 +106,7 @@ fn gateway_on(base_url: &str, ledger: Arc<dyn MoneyLedger>, limits: Limits) -> G
 
 fn session(run: RunId, ceiling: Money) -> Session {
     let provider = providers::find("anthropic").unwrap();
-    Session { run, label: "implement".to_owned(), provider, models: vec![MODEL.to_owned()], ceiling }
+    Session { run, step: 1, label: "implement".to_owned(), provider, models: vec![MODEL.to_owned()], ceiling }
 }
 
 /// One turn of a conversation that begins with these words.
@@ -145,5 +147,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap_or_else(|_| panic!("waited in vain for: {what}"));
+    tokio::time::timeout(Duration::from_secs(20), waiting)
+        .await
+        .unwrap_or_else(|_| panic!("waited in vain for: {what}"));
 }

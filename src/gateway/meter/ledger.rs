@@ -35,6 +35,8 @@ pub struct Ask {
     pub call: CallId,
     /// Whose money.
     pub run: RunId,
+    /// The number of the fact that began the step in which it is made.
+    pub step: u64,
     /// The model, for the record.
     pub model: String,
     /// The worst case of the call; never negative.

@@ -28,7 +28,10 @@ async fn parallel_calls_stay_under_a_dollar(calls: usize) {
     assert_eq!(answered, 4);
     assert_eq!(rig.asked().await.len(), 4, "a refused call reached the provider");
     for outcome in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
-        assert!(matches!(outcome, ClientError::Refused(why) if why.contains("money") && why.contains("$0.")), "{outcome:?}");
+        assert!(
+            matches!(outcome, ClientError::Refused(why) if why.contains("money") && why.contains("$0.")),
+            "{outcome:?}"
+        );
     }
     assert!(rig.ledger.peak(rig.run) <= dollar, "{:?} was reserved and settled at once", rig.ledger.peak(rig.run));
     assert!(rig.ledger.crowd(rig.run) > 1, "the calls were not parallel");
@@ -94,7 +97,9 @@ async fn less_than_a_useful_answer_is_refused_at_once_in_the_providers_shape() {
     assert!(matches!(rig.client(&token).messages(&request("go", 8_000)).await, Err(ClientError::Refused(_))));
     assert!(rig.asked().await.is_empty());
     let report = rig.report(&token);
-    assert!(matches!(report.stop, Some(Stop::MoneyRefused { needed, left }) if needed > left && left == dollars(0, 1_024)));
+    assert!(
+        matches!(report.stop, Some(Stop::MoneyRefused { needed, left }) if needed > left && left == dollars(0, 1_024))
+    );
     assert_eq!((report.calls, report.spent), (0, Money::ZERO));
 }
 
@@ -155,7 +160,10 @@ async fn no_more_calls_are_under_way_than_a_session_may_have() {
     let rig = Rig::with_limits(always(fails(FaultKind::Slow { ms: 1 }, None)), limits).await;
     let token = rig.session(Money::from_cents(100_000));
     let client = rig.client(&token);
-    let calls = (0..30).map(|n| { let client = &client; async move { client.messages(&request(&format!("{n}"), 2_000)).await } });
+    let calls = (0..30).map(|n| {
+        let client = &client;
+        async move { client.messages(&request(&format!("{n}"), 2_000)).await }
+    });
     assert!(join_all(calls).await.iter().all(Result::is_ok));
     assert_eq!(rig.ledger.crowd(rig.run), 3);
     rig.assert_settled(&token);
@@ -179,9 +187,10 @@ async fn random_calls_never_pass_the_ceiling_and_leave_nothing_reserved() {
         let mut random = fastrand::Rng::with_seed(seed);
         let limits = Limits { calls_per_session: random.usize(1..12), ..Limits::default() };
         let rig = Rig::with_limits(moods(&mut random), limits).await;
-        let ceiling = dollars(0, random.u64(1_000..60_000));
+        let ceiling = dollars(0, random.u64(1_000..30_000));
         let token = rig.session(ceiling);
-        let clients: Vec<_> = (0..30).map(|_| (rig.client(&token), random.u64(1..20_000), random.u8(..6), random.bool())).collect();
+        let clients: Vec<_> =
+            (0..30).map(|_| (rig.client(&token), random.u64(1..20_000), random.u8(..6), random.bool())).collect();
         let calls = clients.into_iter().map(|(client, limit, mood, stays)| async move {
             let words = request(&format!("mood {mood} {limit}"), limit);
             let call = client.messages(&words);
@@ -194,13 +203,13 @@ async fn random_calls_never_pass_the_ceiling_and_leave_nothing_reserved() {
         assert!(rig.ledger.peak(rig.run) <= ceiling, "seed {seed}: {:?} of {ceiling:?}", rig.ledger.peak(rig.run));
         let report = rig.gateway.close_session(&token).await.unwrap();
         assert_eq!(report.spent, rig.ledger.settled(rig.run), "seed {seed}");
-        assert_eq!(report.calls as usize, rig.ledger.settlements(rig.run).len(), "seed {seed}");
+        assert_eq!(usize::try_from(report.calls), Ok(rig.ledger.settlements(rig.run).len()), "seed {seed}");
     }
 }
 
 /// A model for each mood: honest about its usage, and otherwise as bad as can be.
 fn moods(random: &mut fastrand::Rng) -> Script {
-    let length = random.usize(1..40_000);
+    let length = random.usize(1..8_000);
     let kinds = [
         None,
         Some(FaultKind::Cut { after: random.usize(..9) }),

@@ -20,7 +20,9 @@ async fn a_streamed_call_costs_what_the_provider_counted() {
     let reply = rig.client(&token).messages(&request("go", 8_000)).await.unwrap();
     assert_eq!(reply.stop_reason, Some(StopReason::ToolUse));
     assert_eq!(reply.content[0], Block::text("I look."));
-    assert!(matches!(&reply.content[1], Block::ToolUse { name, input, .. } if name == "bash" && input["command"] == "ls"));
+    assert!(
+        matches!(&reply.content[1], Block::ToolUse { name, input, .. } if name == "bash" && input["command"] == "ls")
+    );
     let report = rig.report(&token);
     let tokens = Tokens { input: 100, cache_read: 2_000, cache_write_5m: 300, cache_write_1h: 40, output: 50 };
     assert_eq!((report.tokens, report.calls, report.basis), (tokens, 1, Some(Basis::Measured)));
@@ -94,7 +96,9 @@ async fn a_model_that_the_run_may_not_use_is_refused_in_the_providers_words() {
     assert_eq!(refused.status(), 404);
     let body: Value = refused.json().await.unwrap();
     assert_eq!((&body["type"], &body["error"]["type"]), (&json!("error"), &json!("not_found_error")));
-    assert!(matches!(rig.client(&token).messages(&other).await, Err(ClientError::BadRequest(text)) if text.contains("claude-opus-5-5")));
+    assert!(
+        matches!(rig.client(&token).messages(&other).await, Err(ClientError::BadRequest(text)) if text.contains("claude-opus-5-5"))
+    );
     assert!(rig.asked().await.is_empty());
     rig.assert_settled(&token);
 }
@@ -116,7 +120,10 @@ async fn a_token_is_worth_nothing_once_its_session_is_closed() {
 
 #[tokio::test]
 async fn what_was_counted_before_is_not_reserved_again_by_its_bytes() {
-    let script = Script { conversation: vec![Conversation { turn: vec![says("one"), says("two")], ..Conversation::default() }], ..Script::default() };
+    let script = Script {
+        conversation: vec![Conversation { turn: vec![says("one"), says("two")], ..Conversation::default() }],
+        ..Script::default()
+    };
     let rig = Rig::new(script).await;
     let token = rig.session(FIVE);
     let client = rig.client(&token);

@@ -1,10 +1,12 @@
 //! The model server itself: which words answer which request.
 
+use std::sync::{Arc, Mutex};
+
 use countersign::gateway::wire::anthropic::{Block, Message, MessagesRequest, Response, StopReason, SystemBlock};
-use countersign::model_server::{BadScript, ModelServer, Script};
+use countersign::model_server::{BadScript, ModelServer, Options, Script, ServeError, serve};
 use serde_json::{Value, json};
 
-use super::request;
+use super::{request, until};
 
 const SCRIPT: &str = r#"
 [capture]
@@ -39,6 +41,7 @@ struct Stage {
 
 impl Stage {
     async fn new(script: &str) -> Self {
+        countersign::gateway::tls::install();
         let server = ModelServer::start(Script::parse(script).unwrap()).await.unwrap();
         let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
         Self { server, http }
@@ -58,9 +61,9 @@ fn as_role(role: &str, words: &str) -> MessagesRequest {
 }
 
 fn call(reply: &Response) -> (&str, &Value) {
-    let found = reply.content.iter().find_map(|block| match block {
-        Block::ToolUse { name, input, .. } => Some((name.as_str(), input)),
-        _ => None,
+    let found = reply.content.iter().find_map(|block| {
+        let Block::ToolUse { name, input, .. } = block else { return None };
+        Some((name.as_str(), input))
     });
     found.unwrap()
 }
@@ -70,7 +73,10 @@ async fn a_turn_is_the_number_of_answers_that_the_history_holds() {
     let stage = Stage::new(SCRIPT).await;
     let mut conversation = as_role("implementer", "Pass 1 of 3");
     let first = stage.ask(&conversation).await.unwrap();
-    assert_eq!((first.stop_reason.clone(), call(&first)), (Some(StopReason::ToolUse), ("bash", &json!({"command": "ls"}))));
+    assert_eq!(
+        (first.stop_reason.clone(), call(&first)),
+        (Some(StopReason::ToolUse), ("bash", &json!({"command": "ls"})))
+    );
     conversation.messages.push(Message::assistant(first.content));
     conversation.messages.push(Message::user(vec![Block::tool_result("t", "src", false)]));
     let second = stage.ask(&conversation).await.unwrap();
@@ -124,14 +130,50 @@ async fn what_was_asked_is_kept_for_tests_to_read() {
     stage.ask(&as_role("moderator", "Pass 1")).await.unwrap_err();
     let log = stage.http.get(format!("{}/requests", stage.server.base_url())).send().await.unwrap();
     let log: Vec<Value> = log.json().await.unwrap();
-    assert_eq!((&log[0]["number"], &log[0]["conversation"], &log[0]["turn"]), (&json!(1), &json!("first attempt"), &json!(0)));
+    assert_eq!(
+        (&log[0]["number"], &log[0]["conversation"], &log[0]["turn"]),
+        (&json!(1), &json!("first attempt"), &json!(0))
+    );
     assert_eq!((&log[1]["number"], &log[1]["conversation"]), (&json!(2), &Value::Null));
     assert!(log[1]["body"].as_str().unwrap().contains("moderator"));
 }
 
+/// Where a process would print.
+#[derive(Clone, Default)]
+struct Printed(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Printed {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_process_of_its_own_prints_where_it_is_and_plays_json_as_well() {
+    countersign::gateway::tls::install();
+    let directory = tempfile::tempdir().unwrap();
+    let script = directory.path().join("script.json");
+    std::fs::write(&script, r#"{"conversation":[{"turn":[{"text":"from a file"}]}]}"#).unwrap();
+    let printed = Printed::default();
+    let serving = tokio::spawn(serve(Options { script, port: 0 }, printed.clone()));
+    until("the address is printed", || printed.0.lock().unwrap().ends_with(b"\n")).await;
+    let line = String::from_utf8(printed.0.lock().unwrap().clone()).unwrap();
+    assert!(line.starts_with("http://127.0.0.1:"), "{line}");
+    let http = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
+    let reply = http.post(format!("{}/v1/messages", line.trim())).json(&request("go", 100)).send().await.unwrap();
+    assert_eq!(Response::parse(&reply.text().await.unwrap()).unwrap().content, [Block::text("from a file")]);
+    serving.abort();
+    let nowhere = serve(Options { script: "/nowhere.toml".into(), port: 0 }, printed).await;
+    assert!(matches!(nowhere, Err(ServeError::Script { .. })));
+}
+
 #[test]
 fn a_script_with_a_word_that_is_not_known_is_refused() {
-    for script in ["[[conversation]]\nturns = []\n", "[[conversation]]\nturn = [{ txt = \"x\" }]\n", "conversation = 1"] {
+    for script in ["[[conversation]]\nturns = []\n", "[[conversation]]\nturn = [{ txt = \"x\" }]\n", "conversation = 1"]
+    {
         assert!(matches!(Script::parse(script), Err(BadScript::Toml(_))), "{script}");
     }
     let fault = "[[conversation]]\nturn = [{ fault = { kind = \"earthquake\" } }]\n";

@@ -168,7 +168,14 @@ mod tests {
     fn a_stream_that_breaks_has_no_final_usage() {
         assert!(!watch(&[START, DELTA]).whole);
         assert!(!watch(&[START, "data: {broken\n\n", DELTA, STOP]).whole);
-        assert!(!watch(&[START, "data: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":-4}}\n\n", STOP]).whole);
+        assert!(
+            !watch(&[
+                START,
+                "data: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":-4}}\n\n",
+                STOP
+            ])
+            .whole
+        );
         let garbage = watch(&["<html>", "\n\n"]);
         assert!(!garbage.whole && !garbage.started);
     }
