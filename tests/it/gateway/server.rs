@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use countersign::gateway::wire::anthropic::{Block, Message, MessagesRequest, Response, StopReason, SystemBlock};
-use countersign::model_server::{BadScript, ModelServer, Options, Script, ServeError, serve};
+use countersign::model_server::{BadScript, Fault, FaultKind, ModelServer, Options, Script, ServeError, serve};
 use serde_json::{Value, json};
 
 use super::{request, until};
@@ -176,6 +176,16 @@ fn a_script_with_a_word_that_is_not_known_is_refused() {
     {
         assert!(matches!(Script::parse(script), Err(BadScript::Toml(_))), "{script}");
     }
-    let fault = "[[conversation]]\nturn = [{ fault = { kind = \"earthquake\" } }]\n";
-    assert!(Script::parse(fault).is_err());
+    for fault in [
+        "kind = \"earthquake\"",
+        "kind = \"garbage\", tims = 1",
+        "kind = \"cut\"",
+        "kind = \"cut\", after = 1, times = -1",
+    ] {
+        let script = format!("[[conversation]]\nturn = [{{ fault = {{ {fault} }} }}]\n");
+        assert!(Script::parse(&script).is_err(), "{fault}");
+    }
+    let fine = "[[conversation]]\nturn = [{ fault = { kind = \"cut\", after = 1, times = 2 } }]\n";
+    let fault = Script::parse(fine).unwrap().conversation[0].turn[0].fault.clone();
+    assert_eq!(fault, Some(Fault { kind: FaultKind::Cut { after: 1 }, times: Some(2) }));
 }

@@ -105,6 +105,7 @@ impl Collector {
             return Err(CollectError::Garbage("two starts"));
         }
         message.content.clear();
+        message.usage = message.usage.at_start();
         self.reply = Some(message);
         Ok(())
     }
@@ -176,6 +177,12 @@ impl Open {
 }
 
 impl Usage {
+    /// What the start of a stream states: the output is only begun then, and its count says nothing.
+    #[must_use]
+    pub(super) fn at_start(&self) -> Self {
+        Self { output_tokens: None, ..self.clone() }
+    }
+
     /// Takes over every count that `later` states.
     pub fn update(&mut self, later: &Self) {
         self.input_tokens = later.input_tokens.or(self.input_tokens);

@@ -87,7 +87,7 @@ impl StreamWatch {
         match StreamEvent::parse(data) {
             Ok(StreamEvent::MessageStart { message }) => {
                 self.seen.started = true;
-                self.seen.usage.update(&message.usage);
+                self.seen.usage.update(&message.usage.at_start());
             }
             Ok(StreamEvent::MessageDelta { delta, usage }) => {
                 self.seen.usage.update(&usage);
@@ -137,6 +137,14 @@ mod tests {
         assert_eq!(seen.stop_reason, Some(StopReason::MaxTokens));
         assert_eq!((seen.usage.input_tokens, seen.usage.output_tokens), (Some(10), Some(50)));
         assert_eq!(seen.usage.cache_read_input_tokens, Some(4));
+    }
+
+    #[test]
+    fn a_count_of_output_from_the_start_is_not_taken_for_the_last() {
+        let seen =
+            watch(&[START, "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n", STOP]);
+        assert!(seen.whole);
+        assert_eq!(seen.usage.output_tokens, None);
     }
 
     #[test]
