@@ -102,8 +102,8 @@ async fn collect(mut reply: reqwest::Response) -> Result<Response, ClientError> 
     // Read to the end of the stream and not only of the answer: then the call is settled.
     while let Some(chunk) = reply.chunk().await.map_err(|_| ClientError::Cut)? {
         room = room.checked_sub(chunk.len()).ok_or_else(|| garbage("too large"))?;
-        for data in decoder.push(&chunk).map_err(garbage)? {
-            let event = StreamEvent::parse(&data).map_err(garbage)?;
+        for data in decoder.push(&chunk).map_err(|error| garbage(error.to_string()))? {
+            let event = StreamEvent::parse(&data).map_err(|error| garbage(error.to_string()))?;
             collector.push(event).map_err(of_stream)?;
         }
     }
@@ -113,8 +113,8 @@ async fn collect(mut reply: reqwest::Response) -> Result<Response, ClientError> 
     collector.finish().map_err(of_stream)
 }
 
-fn garbage(why: impl ToString) -> ClientError {
-    ClientError::Garbage(why.to_string())
+fn garbage(why: impl Into<String>) -> ClientError {
+    ClientError::Garbage(why.into())
 }
 
 fn of_stream(error: CollectError) -> ClientError {

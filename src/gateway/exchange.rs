@@ -42,7 +42,10 @@ pub(super) struct Granted {
 
 /// Why nothing was reserved.
 enum NotGranted {
-    Money { needed: Money, left: Money },
+    Money {
+        needed: Money,
+        left: Money,
+    },
     Ledger(LedgerError),
     /// The client went away or the session ends, so nobody waits for an answer.
     Gone,
@@ -101,7 +104,9 @@ impl Call {
             }
             // Only another session of the run can have taken more meanwhile; what is left never grows then.
             limit = match quote.fit(left) {
-                Fit::Limit(limit) if self.leaves_room_to_think(limit) && before.is_none_or(|before| left < before) => limit,
+                Fit::Limit(limit) if self.leaves_room_to_think(limit) && before.is_none_or(|before| left < before) => {
+                    limit
+                }
                 Fit::Limit(_) | Fit::Nothing => {
                     let needed = quote.cost(quote.asked.min(LEAST_OUTPUT));
                     return Err(NotGranted::Money { needed, left });

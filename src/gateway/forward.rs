@@ -98,7 +98,7 @@ fn lost(seen: Seen, answer: oneshot::Sender<Response>, reply: Refused) -> Done {
 fn unsent(error: &reqwest::Error, answer: oneshot::Sender<Response>) -> Done {
     warn!(error = error as &dyn std::error::Error, "the provider cannot be reached");
     let reply = Refused::bad_gateway("the provider cannot be reached");
-    if error.is_connect() {
+    if error.is_connect() || error.is_builder() {
         let outcome = Outcome::Free { stop: Some(Stop::ProviderDown { status: None }) };
         return Done { outcome, tail: Tail::Whole(answer, reply.into_response()) };
     }
@@ -143,16 +143,14 @@ async fn stream(call: &Call, mut response: reqwest::Response, answer: oneshot::S
     let mut watch = StreamWatch::default();
     let ending = pump(call, &mut response, &chunks, &mut watch).await;
     let seen = watch.seen().clone();
-    if ending == Ending::Gone {
-        return gone(seen);
-    }
     let outcome = match &seen.error {
+        _ if ending == Ending::Gone => Outcome::Charged { seen, stop: None },
         Some(error) if !seen.started => Outcome::Free { stop: Some(stop_of(error)) },
         Some(error) => Outcome::Charged { stop: Some(stop_of(error)), seen },
         None if seen.whole => Outcome::Charged { seen, stop: None },
         None => Outcome::Charged { seen, stop: Some(Stop::ProviderDown { status: None }) },
     };
-    Done { outcome, tail: Tail::Stream { chunks, broken: ending == Ending::Broken } }
+    Done { outcome, tail: Tail::Stream { chunks, broken: ending != Ending::Clean } }
 }
 
 /// How a stream ended.
@@ -162,7 +160,7 @@ enum Ending {
     Clean,
     /// In the middle: cut, too slow or too long.
     Broken,
-    /// Nobody reads any more.
+    /// Nobody reads any more, or the session ends.
     Gone,
 }
 

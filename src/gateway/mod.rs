@@ -35,7 +35,7 @@ use tokio_util::task::TaskTracker;
 pub use client::{Client, ClientError};
 pub use limits::Limits;
 pub use listen::{ListenError, Listening};
-use meter::MoneyLedger;
+pub use meter::{Ask, Basis, LedgerError, LedgerFuture, MoneyLedger, Reserve, Settlement, Tokens};
 use prices::{Price, Prices};
 use providers::Upstream;
 use secret::Token;
@@ -169,7 +169,6 @@ impl Gateway {
     }
 
     /// The routes, to be served in this process.
-    #[must_use]
     pub fn router(&self) -> Router {
         routes::router(Arc::clone(&self.0))
     }

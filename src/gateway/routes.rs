@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use futures_util::StreamExt;
@@ -17,7 +18,7 @@ use super::Inner;
 use super::exchange::Call;
 use super::reply::Refused;
 use super::secret::TokenDigest;
-use super::session::Open;
+use super::session::{Open, Session};
 use super::upstream::Passed;
 use super::wire::anthropic::Inspected;
 use crate::cycle::id::CallId;
@@ -27,7 +28,14 @@ pub(super) fn router(gateway: Arc<Inner>) -> Router {
         .route("/v1/messages", post(messages))
         .fallback(async || Refused::no_such_route())
         .method_not_allowed_fallback(async || Refused::no_such_route())
+        .layer(map_response(one_call_a_connection))
         .with_state(gateway)
+}
+
+/// A connection that is kept open takes up one of the few places of its socket, and a new one costs next to nothing.
+async fn one_call_a_connection(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 async fn messages(State(gateway): State<Arc<Inner>>, request: Request) -> Response {
@@ -41,7 +49,8 @@ async fn accept(gateway: &Arc<Inner>, request: Request) -> Result<Response, Refu
     let body = timeout(gateway.limits.upload, read_body(request, gateway.limits.request));
     let body = body.await.map_err(|_| Refused::slow_request())??;
     let call = inspect(gateway, open, passed, body)?;
-    debug!(run.id = %call.open.session.run, call.id = %call.id, model = call.inspected.model, "a model is called");
+    let Session { run, label, .. } = &call.open.session;
+    debug!(run.id = %run, step.label = label, call.id = %call.id, model = call.inspected.model, "a model is called");
     let (answer, answered) = oneshot::channel();
     gateway.tasks.spawn(async move {
         call.run(answer).await;
@@ -52,7 +61,7 @@ async fn accept(gateway: &Arc<Inner>, request: Request) -> Result<Response, Refu
 
 /// The session whose token the request carries, in either of the two headers that clients use.
 fn authenticate(gateway: &Inner, headers: &HeaderMap) -> Option<Arc<Open>> {
-    let key = headers.get("x-api-key").map(|value| value.as_bytes());
+    let key = headers.get("x-api-key").map(HeaderValue::as_bytes);
     let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
     let tokens = [key, bearer].into_iter().flatten();
     tokens.into_iter().find_map(|token| gateway.sessions.get(TokenDigest::of(token)))

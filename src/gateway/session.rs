@@ -88,10 +88,9 @@ impl Stop {
     fn stays(&self) -> bool {
         match self {
             Self::MoneyRefused { .. } | Self::OutputCut { .. } => true,
-            Self::ProviderRefused { .. }
-            | Self::ProviderDown { .. }
-            | Self::RateLimited { .. }
-            | Self::LedgerDown => false,
+            Self::ProviderRefused { .. } | Self::ProviderDown { .. } | Self::RateLimited { .. } | Self::LedgerDown => {
+                false
+            }
         }
     }
 }

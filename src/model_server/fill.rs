@@ -68,7 +68,8 @@ mod tests {
     #[test]
     fn the_last_word_behind_the_marker_is_taken() {
         let capture = BTreeMap::from([("digest".to_owned(), "diff-digest: ".to_owned())]);
-        let texts = ["diff-digest: old".to_owned(), "see diff-digest: `abc123`, ok\ndiff-digest: ".to_owned(), "x".to_owned()];
+        let texts =
+            ["diff-digest: old".to_owned(), "see diff-digest: `abc123`, ok\ndiff-digest: ".to_owned(), "x".to_owned()];
         let fill = Fill { capture: &capture, texts: &texts };
         assert_eq!(fill.text("a {{digest}} b {{ digest }}"), Ok("a old b old".to_owned()));
         let texts = ["diff-digest: `abc123`, ok".to_owned()];

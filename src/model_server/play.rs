@@ -165,7 +165,8 @@ impl Spoken {
 
     /// The commands that the first message orders: lines that begin with `RUN:`, quoted or not.
     fn orders(&self) -> Vec<String> {
-        let plain = |line: &'_ str| line.trim_start_matches(['>', ' ', '\t']).strip_prefix("RUN:").map(|c| c.trim().to_owned());
+        let plain =
+            |line: &'_ str| line.trim_start_matches(['>', ' ', '\t']).strip_prefix("RUN:").map(|c| c.trim().to_owned());
         self.first.lines().filter_map(plain).collect()
     }
 }

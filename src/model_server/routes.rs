@@ -105,9 +105,11 @@ fn streamed(whole: &anthropic::Response, fault: Option<&FaultKind>, pause: Durat
         Some(_) | None => {}
     }
     let body = stream::iter(pieces).then(move |piece| async move {
-        // Without a pause the pieces still leave one by one, so that what precedes a cut is sent.
-        tokio::time::sleep(pause).await;
-        tokio::task::yield_now().await;
+        match pause.is_zero() {
+            // Even so the pieces leave one by one, and what precedes a cut is sent.
+            true => tokio::task::yield_now().await,
+            false => tokio::time::sleep(pause).await,
+        }
         piece
     });
     ([(header::CONTENT_TYPE, "text/event-stream; charset=utf-8")], Body::from_stream(body)).into_response()

@@ -163,13 +163,29 @@ pub struct StatedUsage {
 
 /// Something that goes wrong in a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Map<String, Value>")]
 pub struct Fault {
     /// What.
     #[serde(flatten)]
     pub kind: FaultKind,
     /// How often, for each conversation; absent for every time.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
+}
+
+/// By hand, since neither a flattened field nor a fault without settings would refuse an unknown key.
+impl TryFrom<Map<String, Value>> for Fault {
+    type Error = serde_json::Error;
+
+    fn try_from(mut keys: Map<String, Value>) -> Result<Self, Self::Error> {
+        let times = keys.remove("times").map(serde_json::from_value).transpose()?;
+        let kind: FaultKind = serde_json::from_value(Value::Object(keys.clone()))?;
+        let known = serde_json::to_value(&kind)?;
+        match keys.keys().find(|key| known.get(key.as_str()).is_none()) {
+            Some(key) => Err(serde::de::Error::custom(format!("unknown field `{key}` of a fault"))),
+            None => Ok(Self { kind, times }),
+        }
+    }
 }
 
 /// What goes wrong.

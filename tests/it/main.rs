@@ -3,5 +3,6 @@
 mod agent;
 mod architecture;
 mod checks;
+mod gateway;
 mod sandbox;
 mod worlds;

@@ -97,7 +97,8 @@ mod tests {
     #[test]
     fn absurd_counts_stay_in_range() {
         let price = Prices::shipped().get("claude-opus-5").unwrap();
-        let most = Tokens { input: u64::MAX, cache_read: u64::MAX, cache_write_5m: 1, cache_write_1h: 1, output: u64::MAX };
+        let most =
+            Tokens { input: u64::MAX, cache_read: u64::MAX, cache_write_5m: 1, cache_write_1h: 1, output: u64::MAX };
         assert_eq!(most.cost(&price), Money::from_picodollars(i64::MAX));
         assert_eq!(most.plus(most).prompt(), u64::MAX);
     }

@@ -78,7 +78,11 @@ mod tests {
     fn the_worst_case_takes_the_dearest_input_and_the_whole_output() {
         let table = [(1_000, false, 10, 2_000 + 40), (1_000, true, 10, 3_000 + 40), (0, false, 0, 0)];
         for (input, hour, output, expected) in table {
-            assert_eq!(Quote::new(&PRICE, input, hour, output).cost(output), micro(expected), "{input} {hour} {output}");
+            assert_eq!(
+                Quote::new(&PRICE, input, hour, output).cost(output),
+                micro(expected),
+                "{input} {hour} {output}"
+            );
         }
     }
 

@@ -76,7 +76,8 @@ mod tests {
             let (bound, limit) = (random.u64(..100_000), random.u64(..100_000));
             let quote = Quote::new(&PRICE, bound, true, limit);
             let [a, b, c] = [random.u64(..=bound), random.u64(..=bound), random.u64(..=bound)];
-            let input = Tokens { input: a / 4, cache_read: b / 4, cache_write_5m: c / 4, cache_write_1h: bound / 4, output: 0 };
+            let input =
+                Tokens { input: a / 4, cache_read: b / 4, cache_write_5m: c / 4, cache_write_1h: bound / 4, output: 0 };
             let counted = Counted {
                 input: random.bool().then_some(input),
                 output: random.bool().then_some(random.u64(..=limit)),

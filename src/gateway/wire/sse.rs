@@ -93,7 +93,8 @@ mod tests {
 
     #[test]
     fn events_come_out_the_same_however_the_stream_is_cut() {
-        let text = "\u{feff}event: a\r\ndata: {\"x\":1}\r\n\r\n: ping\n\ndata:one\ndata: two\n\ndata\r\rid: 7\ndatax: no\n\n";
+        let text =
+            "\u{feff}event: a\r\ndata: {\"x\":1}\r\n\r\n: ping\n\ndata:one\ndata: two\n\ndata\r\rid: 7\ndatax: no\n\n";
         let expected = ["{\"x\":1}", "one\ntwo", ""];
         assert_eq!(whole(text), expected);
         for size in 1..text.len() {

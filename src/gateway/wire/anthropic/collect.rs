@@ -59,7 +59,7 @@ impl Collector {
         match event {
             StreamEvent::MessageStart { message } => self.start(message),
             StreamEvent::ContentBlockStart { index, content_block } => self.open(index, content_block),
-            StreamEvent::ContentBlockDelta { index, delta } => self.grow(index, delta),
+            StreamEvent::ContentBlockDelta { index, delta } => self.grow(index, &delta),
             StreamEvent::ContentBlockStop { index } => self.close(index),
             StreamEvent::MessageDelta { delta, usage } => {
                 let reply = self.reply.as_mut().ok_or(CollectError::Garbage("a change before the start"))?;
@@ -105,6 +105,7 @@ impl Collector {
             return Err(CollectError::Garbage("two starts"));
         }
         message.content.clear();
+        message.usage = message.usage.at_start();
         self.reply = Some(message);
         Ok(())
     }
@@ -121,13 +122,13 @@ impl Collector {
         Ok(())
     }
 
-    fn grow(&mut self, index: usize, delta: Delta) -> Result<(), CollectError> {
+    fn grow(&mut self, index: usize, delta: &Delta) -> Result<(), CollectError> {
         let open = self.open.as_mut().filter(|open| open.index == index);
         let open = open.ok_or(CollectError::Garbage("a piece of a block that is not open"))?;
         let (Delta::TextDelta { text: piece }
         | Delta::InputJsonDelta { partial_json: piece }
         | Delta::ThinkingDelta { thinking: piece }
-        | Delta::SignatureDelta { signature: piece }) = &delta
+        | Delta::SignatureDelta { signature: piece }) = delta
         else {
             return Ok(());
         };
@@ -135,7 +136,7 @@ impl Collector {
         if self.bytes > MAX_RESPONSE {
             return Err(CollectError::TooLarge);
         }
-        open.grow(&delta)
+        open.grow(delta)
     }
 
     fn close(&mut self, index: usize) -> Result<(), CollectError> {
@@ -152,7 +153,9 @@ impl Open {
         match (&mut self.block, delta) {
             (Block::Text { text, .. }, Delta::TextDelta { text: piece }) => text.push_str(piece),
             (Block::Thinking { thinking, .. }, Delta::ThinkingDelta { thinking: piece }) => thinking.push_str(piece),
-            (Block::Thinking { signature, .. }, Delta::SignatureDelta { signature: piece }) => signature.push_str(piece),
+            (Block::Thinking { signature, .. }, Delta::SignatureDelta { signature: piece }) => {
+                signature.push_str(piece);
+            }
             (Block::ToolUse { .. }, Delta::InputJsonDelta { partial_json }) => self.arguments.push_str(partial_json),
             (Block::Unknown(_), _) | (_, Delta::Unknown(_)) => {}
             _ => return Err(CollectError::Garbage("a piece that does not fit its block")),
@@ -174,6 +177,12 @@ impl Open {
 }
 
 impl Usage {
+    /// What the start of a stream states: the output is only begun then, and its count says nothing.
+    #[must_use]
+    pub(super) fn at_start(&self) -> Self {
+        Self { output_tokens: None, ..self.clone() }
+    }
+
     /// Takes over every count that `later` states.
     pub fn update(&mut self, later: &Self) {
         self.input_tokens = later.input_tokens.or(self.input_tokens);
@@ -238,7 +247,9 @@ mod tests {
     #[test]
     fn arguments_that_are_no_object_are_kept_as_text() {
         for raw in [r#"{\"a\":"#, r#"[1]"#, r#"{\"a\":1,\"a\":2}"#] {
-            let piece = format!(r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"input_json_delta","partial_json":"{raw}"}}}}"#);
+            let piece = format!(
+                r#"{{"type":"content_block_delta","index":0,"delta":{{"type":"input_json_delta","partial_json":"{raw}"}}}}"#
+            );
             let reply = collect(&[
                 START,
                 r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"n","input":{}}}"#,
@@ -270,7 +281,8 @@ mod tests {
         collector.push(StreamEvent::parse(START).unwrap()).unwrap();
         let open = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
         collector.push(StreamEvent::parse(open).unwrap()).unwrap();
-        let piece = || StreamEvent::ContentBlockDelta { index: 0, delta: Delta::TextDelta { text: "x".repeat(1 << 20) } };
+        let piece =
+            || StreamEvent::ContentBlockDelta { index: 0, delta: Delta::TextDelta { text: "x".repeat(1 << 20) } };
         let outcome = (0..100).find_map(|_| collector.push(piece()).err());
         assert_eq!(outcome, Some(CollectError::TooLarge));
     }

@@ -65,10 +65,11 @@ impl StreamEvent {
     pub fn parse(data: &str) -> Result<Self, serde_json::Error> {
         let value = json::parse(data)?;
         let known = value.get("type").and_then(Value::as_str).is_some_and(|kind| KNOWN.contains(&kind));
-        match serde_json::from_value(value)? {
-            Self::Unknown(_) if known => Err(serde::de::Error::custom("an event is not of the shape of its type")),
-            event => Ok(event),
+        let event = serde_json::from_value(value)?;
+        if known && matches!(event, Self::Unknown(_)) {
+            return Err(serde::de::Error::custom("an event is not of the shape of its type"));
         }
+        Ok(event)
     }
 }
 

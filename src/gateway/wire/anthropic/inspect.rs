@@ -131,9 +131,8 @@ impl Inspected {
 
     fn bound_from(&self, from: usize) -> u64 {
         let images = self.images.iter().filter(|image| image.end > from);
-        let (count, bytes) = images.fold((0, 0), |(count, bytes), image| {
-            (count + 1, bytes + image.end - image.start.max(from))
-        });
+        let (count, bytes) =
+            images.fold((0, 0), |(count, bytes), image| (count + 1, bytes + image.end - image.start.max(from)));
         let hidden = if self.has_tools { TOOL_PROMPT_TOKENS } else { 0 };
         to_u64(self.length - from - bytes).saturating_add(IMAGE_TOKENS * count).saturating_add(hidden)
     }
@@ -360,10 +359,20 @@ mod tests {
 
     #[test]
     fn an_image_counts_by_its_formula_wherever_its_bytes_are() {
-        let image = |source: &str| body(&format!(r#"[{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":[{{"type":"image","source":{source}}}]}}]}}]"#), "");
+        let image = |source: &str| {
+            body(
+                &format!(
+                    r#"[{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t","content":[{{"type":"image","source":{source}}}]}}]}}]"#
+                ),
+                "",
+            )
+        };
         let data = "A".repeat(50_000);
         let inline = image(&format!(r#"{{"type":"base64","media_type":"image/png","data":"{data}"}}"#));
-        assert_eq!(Inspected::read(&inline).unwrap().input_bound(), (inline.len() - data.len() - 2) as u64 + IMAGE_TOKENS);
+        assert_eq!(
+            Inspected::read(&inline).unwrap().input_bound(),
+            (inline.len() - data.len() - 2) as u64 + IMAGE_TOKENS
+        );
         let linked = image(r#"{"type":"url","url":"https://example.org/x.png"}"#);
         assert_eq!(Inspected::read(&linked).unwrap().input_bound(), linked.len() as u64 + IMAGE_TOKENS);
     }
@@ -387,7 +396,10 @@ mod tests {
         for text in cases {
             assert!(matches!(Inspected::read(&text), Err(BadRequest::Unbounded(_))), "{text}");
         }
-        let fine = body(HI, r#","speed":"standard","context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]},"metadata":{"type":"document"}"#);
+        let fine = body(
+            HI,
+            r#","speed":"standard","context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]},"metadata":{"type":"document"}"#,
+        );
         assert!(Inspected::read(&fine).unwrap().edits_context);
     }
 
@@ -410,7 +422,11 @@ mod tests {
         for text in cases {
             assert!(matches!(Inspected::read(&text), Err(BadRequest::Malformed(_))), "{text}");
         }
-        let deep = format!(r#"[{{"role":"user","content":[{{"type":"tool_use","input":{}1{}}}]}}]"#, "[".repeat(100_000), "]".repeat(100_000));
+        let deep = format!(
+            r#"[{{"role":"user","content":[{{"type":"tool_use","input":{}1{}}}]}}]"#,
+            "[".repeat(100_000),
+            "]".repeat(100_000)
+        );
         assert_eq!(Inspected::read(&body(&deep, "")), Err(BadRequest::TooDeep));
     }
 
@@ -422,7 +438,12 @@ mod tests {
             body(HI, &format!(r#","system":[{{"type":"text","text":"s",{hour}}}]"#)),
             body(HI, &format!(r#","tools":[{{"name":"t",{hour}}}]"#)),
             body(&format!(r#"[{{"role":"user","content":[{{"type":"text","text":"s",{hour}}}]}}]"#), ""),
-            body(&format!(r#"[{{"role":"user","content":[{{"type":"tool_result","content":[{{"type":"text","text":"s",{hour}}}]}}]}}]"#), ""),
+            body(
+                &format!(
+                    r#"[{{"role":"user","content":[{{"type":"tool_result","content":[{{"type":"text","text":"s",{hour}}}]}}]}}]"#
+                ),
+                "",
+            ),
         ];
         for text in cases {
             assert!(Inspected::read(&text).unwrap().cached_for_an_hour, "{text}");
@@ -440,7 +461,10 @@ mod tests {
     #[test]
     fn what_was_billed_before_counts_at_its_real_size() {
         let one = body(HI, r#","tools":[{"name":"t"}]"#);
-        let two = body(r#"[{"role":"user","content":"hi"},{"role":"assistant","content":"yo"}]"#, r#","tools":[{"name":"t"}]"#);
+        let two = body(
+            r#"[{"role":"user","content":"hi"},{"role":"assistant","content":"yo"}]"#,
+            r#","tools":[{"name":"t"}]"#,
+        );
         let (first, second) = (Inspected::read(&one).unwrap(), Inspected::read(&two).unwrap());
         let added = r#",{"role":"assistant","content":"yo"}]"#.len() as u64;
         assert_eq!(second.input_bound_after(&two, &first, &one, 900), Some(900 + added + TOOL_PROMPT_TOKENS));

@@ -87,7 +87,7 @@ impl StreamWatch {
         match StreamEvent::parse(data) {
             Ok(StreamEvent::MessageStart { message }) => {
                 self.seen.started = true;
-                self.seen.usage.update(&message.usage);
+                self.seen.usage.update(&message.usage.at_start());
             }
             Ok(StreamEvent::MessageDelta { delta, usage }) => {
                 self.seen.usage.update(&usage);
@@ -140,6 +140,14 @@ mod tests {
     }
 
     #[test]
+    fn a_count_of_output_from_the_start_is_not_taken_for_the_last() {
+        let seen =
+            watch(&[START, "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n", STOP]);
+        assert!(seen.whole);
+        assert_eq!(seen.usage.output_tokens, None);
+    }
+
+    #[test]
     fn cache_writes_are_split_by_lifetime_as_far_as_stated() {
         let usage = |split: Option<(u64, u64)>| Usage {
             input_tokens: Some(1),
@@ -168,7 +176,14 @@ mod tests {
     fn a_stream_that_breaks_has_no_final_usage() {
         assert!(!watch(&[START, DELTA]).whole);
         assert!(!watch(&[START, "data: {broken\n\n", DELTA, STOP]).whole);
-        assert!(!watch(&[START, "data: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":-4}}\n\n", STOP]).whole);
+        assert!(
+            !watch(&[
+                START,
+                "data: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":-4}}\n\n",
+                STOP
+            ])
+            .whole
+        );
         let garbage = watch(&["<html>", "\n\n"]);
         assert!(!garbage.whole && !garbage.started);
     }
