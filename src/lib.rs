@@ -13,6 +13,7 @@ pub mod demo;
 pub mod forge;
 pub mod gateway;
 pub mod git;
+pub mod hidden;
 pub mod model_server;
 pub mod runner;
 pub mod sandbox;
