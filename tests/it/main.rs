@@ -5,4 +5,5 @@ mod architecture;
 mod checks;
 mod gateway;
 mod sandbox;
+mod web;
 mod worlds;

@@ -1,0 +1,54 @@
+//! Pages with made-up repositories, for judging the page's looks and its escaping.
+
+use crate::cycle::id::{IssueId, RepositoryId};
+
+use super::form::Typed;
+use super::refusal::{Field, Refusal};
+use super::{Repository, View};
+
+/// The blank form and two that were refused; `say` makes every text.
+#[must_use]
+pub fn samples(say: &dyn Fn(&str) -> String) -> Vec<(&'static str, View)> {
+    let repositories = repositories(say);
+    let blank = |repositories| View { repositories, typed: Typed::blank(IssueId::from_u128(42)), refusals: Vec::new() };
+    let typed = Typed {
+        issue: say("not an id"),
+        repository: say("gone"),
+        title: say(&"Rounding loses a cent when a refund is split three ways ".repeat(4)),
+        body: say("`split(10_00, 3)` gives 3.33 + 3.33 + 3.33.\n\nThe cent has to go to the first part."),
+        done: say("The parts always add up to the total\nNegative totals too"),
+        base: say("release 2"),
+        passes: say("0"),
+        money: say("5,00"),
+        clock: say("1.5 h"),
+    };
+    let refusals = match typed.check(&repositories) {
+        Ok(_) => Vec::new(),
+        Err(refusals) => refusals,
+    };
+    let declined = vec![Refusal::Declined {
+        field: Field::Base,
+        why: say("The repository has no branch `relase/2`. Its branches are `main` and `release/2`."),
+    }];
+    vec![
+        ("delegate", blank(repositories.clone())),
+        ("delegate-no-repository", blank(Vec::new())),
+        ("delegate-refused", View::refused(repositories.clone(), typed.clone(), refusals)),
+        ("delegate-declined", View::refused(repositories, typed, declined)),
+    ]
+}
+
+/// The repositories of these pages.
+#[must_use]
+pub fn repositories(say: &dyn Fn(&str) -> String) -> Vec<Repository> {
+    let repository = |n, name: &str, base: &str, checks: &str| Repository {
+        id: RepositoryId::from_u128(n),
+        name: say(name),
+        base: say(base),
+        checks: say(checks),
+    };
+    vec![
+        repository(1, "tidewater/ledger", "main", "build, lint, test (found in Cargo.toml)"),
+        repository(2, "tidewater/statements", "trunk", "test (found in package.json)"),
+    ]
+}
