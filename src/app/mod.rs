@@ -1,1 +1,72 @@
-//! (being written)
+//! The use-cases: what people and scripts ask of the service.
+
+mod delegate;
+mod start;
+
+use std::sync::Arc;
+
+pub use delegate::{Delegation, Refused};
+pub use start::{Service, StartError, Started};
+
+use crate::cycle::policy::AgentChoice;
+use crate::gateway::prices::Prices;
+use crate::runner::Runner;
+use crate::store::{self, Repository, Store};
+use crate::{clock, git};
+
+/// The application: the store, the runner, and what was set up.
+#[derive(Debug)]
+pub struct App {
+    /// The database.
+    pub store: Store,
+    runner: Arc<Runner>,
+    agents: Agents,
+    prices: Prices,
+    providers: Vec<&'static str>,
+}
+
+/// Who performs the roles unless a run says otherwise.
+#[derive(Debug, Clone)]
+pub struct Agents {
+    /// Who writes.
+    pub implementer: AgentChoice,
+    /// Who reads.
+    pub reviewer: AgentChoice,
+}
+
+/// A repository that cannot be added.
+#[derive(Debug, thiserror::Error)]
+pub enum AddError {
+    /// Its address cannot be used.
+    #[error(transparent)]
+    Address(#[from] git::Error),
+    /// Its name cannot be used.
+    #[error("a repository's name has 1 to 100 characters and none that cannot be seen")]
+    Name,
+    /// The store's.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+}
+
+impl App {
+    /// Adds a repository.
+    ///
+    /// # Errors
+    /// See [`AddError`].
+    pub async fn add_repository(&self, name: &str, remote: &str) -> Result<Repository, AddError> {
+        add_repository(&self.store, name, remote).await
+    }
+}
+
+/// Adds a repository to a store: the address is parsed before it is kept.
+///
+/// # Errors
+/// See [`AddError`].
+pub async fn add_repository(store: &Store, name: &str, remote: &str) -> Result<Repository, AddError> {
+    let name = name.trim();
+    if name.is_empty() || name.chars().count() > 100 || name.chars().any(char::is_control) {
+        return Err(AddError::Name);
+    }
+    let remote = git::Remote::parse(remote)?;
+    Ok(store.add_repository(name, &remote.to_string(), clock::now()).await?)
+}

@@ -96,6 +96,12 @@ impl Upstream {
         }
     }
 
+    /// The provider's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.provider.name
+    }
+
     pub(super) fn is_encrypted(&self) -> bool {
         self.base_url.starts_with("https://")
     }

@@ -117,6 +117,7 @@ impl When {
         let role = self.role.as_ref().map(|role| format!("You are the {role}"));
         role.is_none_or(|role| spoken.system.contains(&role))
             && self.system_contains.as_ref().is_none_or(|text| spoken.system.contains(text))
+            && self.about.as_ref().is_none_or(|text| spoken.all.iter().any(|said| said.contains(text)))
             && self.request_contains.as_ref().is_none_or(|text| spoken.all.iter().any(|said| said.contains(text)))
             && self.model.as_ref().is_none_or(|model| *model == spoken.model)
     }

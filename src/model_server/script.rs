@@ -66,6 +66,19 @@ impl Script {
     pub fn parse(text: &str) -> Result<Self, BadScript> {
         toml::from_str(text).map_err(BadScript::Toml)
     }
+
+    /// The script for requests that contain `text`, so that several can be played by one server.
+    #[must_use]
+    pub fn about(mut self, text: &str) -> Self {
+        self.conversation.iter_mut().for_each(|c| c.when.about = Some(text.to_owned()));
+        self
+    }
+
+    /// Adds what another script says, after what this one does.
+    pub fn extend(&mut self, other: Self) {
+        self.capture.extend(other.capture);
+        self.conversation.extend(other.conversation);
+    }
 }
 
 /// One side of a conversation.
@@ -106,6 +119,9 @@ pub struct When {
     /// Some text of the request contains this: instructions, messages or tool results.
     #[serde(default)]
     pub request_contains: Option<String>,
+    /// Some text of the request contains this as well: what the whole script is about.
+    #[serde(default)]
+    pub about: Option<String>,
     /// The model is this one.
     #[serde(default)]
     pub model: Option<String>,

@@ -5,7 +5,7 @@ use sqlx::Row;
 use super::db::on;
 use super::{Error, Store, clean, parse, sql};
 use crate::clock::Stamp;
-use crate::cycle::id::RepositoryId;
+use crate::cycle::id::{IssueId, RepositoryId};
 
 /// A repository: a git remote whose issues can be delegated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Repository {
 /// What a person delegates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewIssue {
+    /// The id that it is to have: delegated twice, it is one issue.
+    pub id: IssueId,
     /// One line.
     pub title: String,
     /// Markdown.

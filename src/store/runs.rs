@@ -5,7 +5,7 @@ use super::issues::first;
 use super::{Error, NewIssue, Repository, Store, clean, from_json, parse, sql, to_json};
 use crate::clock::Stamp;
 use crate::cycle::event::Event;
-use crate::cycle::id::{IssueId, RunId};
+use crate::cycle::id::RunId;
 use crate::cycle::issue::Issue;
 use crate::cycle::money::Money;
 use crate::cycle::policy::Policy;
@@ -63,28 +63,34 @@ fn run_row(row: Row) -> Result<RunRow, Error> {
 }
 
 impl Store {
-    /// Stores an issue and its first run, in one transaction.
+    /// Stores an issue and its first run, in one transaction; an issue that is there already keeps the run it has.
     ///
     /// # Errors
     /// The database's.
     pub async fn delegate(&self, to: &Repository, issue: NewIssue, policy: Policy, now: Stamp) -> Result<RunId, Error> {
-        let (run, issue_id) = (RunId::new(), IssueId::new());
-        let NewIssue { title, body, done, base } = issue;
-        on!(&self.db, tx |t| {
+        let NewIssue { id, title, body, done, base } = issue;
+        let fresh = RunId::new();
+        let run = on!(&self.db, tx |t| {
+            let before: Option<(String,)> =
+                sqlx::query_as(sql::FIND_FIRST_RUN).bind(id.to_string()).fetch_optional(&mut *t).await?;
+            if let Some((run,)) = before {
+                return parse(&run, "run");
+            }
             let row = sqlx::query(sql::NEXT_ISSUE_NUMBER).bind(to.id.to_string()).fetch_one(&mut *t).await?;
             let number = first(&row)?;
             let issue = Issue { number: number.unsigned_abs(), title: clean(&title), body: clean(&body), done, base };
             sqlx::query(sql::INSERT_ISSUE)
-                .bind(issue_id.to_string()).bind(to.id.to_string()).bind(number)
+                .bind(id.to_string()).bind(to.id.to_string()).bind(number)
                 .bind(&issue.title).bind(&issue.body).bind(to_json(&issue.done)).bind(&issue.base).bind(now.0)
                 .execute(&mut *t).await?;
             sqlx::query(sql::INSERT_RUN)
-                .bind(run.to_string()).bind(issue_id.to_string()).bind(1_i64).bind(now.0)
+                .bind(fresh.to_string()).bind(id.to_string()).bind(1_i64).bind(now.0)
                 .execute(&mut *t).await?;
-            let event = Event::Delegated { run, issue: Box::new(issue), policy: Box::new(policy) };
+            let event = Event::Delegated { run: fresh, issue: Box::new(issue), policy: Box::new(policy) };
             sqlx::query(sql::INSERT_EVENT)
-                .bind(run.to_string()).bind(1_i64).bind(now.0).bind(to_json(&event))
+                .bind(fresh.to_string()).bind(1_i64).bind(now.0).bind(to_json(&event))
                 .execute(&mut *t).await?;
+            fresh
         });
         Ok(run)
     }

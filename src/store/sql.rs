@@ -20,6 +20,7 @@ statements! {
     INSERT_ISSUE      = "insert into issue (id, repository_id, number, title, body, done, base, created_at)
                          values ($1, $2, $3, $4, $5, $6, $7, $8)";
 
+    FIND_FIRST_RUN    = "select id from run where issue_id = $1 order by number limit 1";
     INSERT_RUN        = "insert into run (id, issue_id, number, version, is_over, outcome, committed, created_at)
                          values ($1, $2, $3, 1, false, null, 0, $4)";
     /// Moves a run on only if it has not moved since: the guard of every intent.

@@ -5,7 +5,7 @@
 use super::*;
 use crate::clock::Stamp;
 use crate::cycle::event::Event;
-use crate::cycle::id::RunId;
+use crate::cycle::id::{IssueId, RunId};
 use crate::cycle::money::Money;
 use crate::cycle::outcome::Outcome;
 use crate::cycle::plan::{Next, plan};
@@ -27,7 +27,7 @@ async fn with_run() -> (tempfile::TempDir, Store, Repository, RunId) {
 
 async fn delegate(store: &Store, repository: &Repository) -> RunId {
     let agent = AgentChoice { provider: "p".into(), model: "m".into(), effort: Effort::Medium };
-    let issue = NewIssue { title: "A NUL \0 in it".into(), body: String::new(), done: vec!["x".into()], base: "main".into() };
+    let issue = NewIssue { id: IssueId::new(), title: "A NUL \0 in it".into(), body: String::new(), done: vec!["x".into()], base: "main".into() };
     store.delegate(repository, issue, second_reader(agent.clone(), agent), Stamp(2)).await.unwrap()
 }
 

@@ -75,6 +75,7 @@ impl Rig {
 
     pub(super) fn open(&self, role: Role) -> Conversation {
         let session = Session {
+            step: 1,
             run: self.run,
             label: role.to_string(),
             provider: PROVIDERS.iter().find(|provider| provider.canned).unwrap(),

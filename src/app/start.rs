@@ -1,0 +1,148 @@
+//! Putting the service together from its configuration, and taking it down without losing a step.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Agents, App};
+use crate::config::{AgentConfig, Config, secret_variable};
+use crate::cycle::policy::{AgentChoice, Effort};
+use crate::gateway::prices::Prices;
+use crate::gateway::providers::{PROVIDERS, Upstream};
+use crate::gateway::secret::Key;
+use crate::gateway::{self, Gateway, Listening};
+use crate::runner::ledger::StoreLedger;
+use crate::runner::{Directories, Ports, Runner};
+use crate::sandbox::{Backend, Limits, Namespace, NamespaceSettings};
+use crate::store::{self, Store};
+
+/// Why the service does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A directory of ours cannot be made.
+    #[error("the directory {path} cannot be used")]
+    Directory {
+        /// Which one.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The database cannot be used.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// No sandbox can be made, so no run may start.
+    #[error(transparent)]
+    Sandbox(#[from] crate::sandbox::Error),
+    /// The gateway cannot start.
+    #[error(transparent)]
+    Gateway(#[from] gateway::StartError),
+    /// The gateway's socket cannot be served.
+    #[error(transparent)]
+    Listen(#[from] gateway::ListenError),
+}
+
+/// What a service is started from.
+#[derive(Debug)]
+pub struct Service;
+
+/// A running service.
+pub struct Started {
+    /// Its use-cases.
+    pub app: Arc<App>,
+    runner: Arc<Runner>,
+    gateway: Gateway,
+    tasks: tokio_util::task::TaskTracker,
+    _socket: Listening,
+}
+
+impl Service {
+    /// Starts store, sandboxes, gateway and runner. Blocks for some hundred milliseconds.
+    ///
+    /// # Errors
+    /// See [`StartError`]: without a sandbox nothing starts, and there is no mode without one.
+    pub async fn start(config: &Config) -> Result<Started, StartError> {
+        let directories = directories(&config.data)?;
+        let backend = sandboxes(config)?;
+        let store = Store::open(&config.data.join("countersign.db")).await?;
+        let upstreams = upstreams(config);
+        let providers = upstreams.iter().map(Upstream::name).collect();
+        let prices = Prices::shipped();
+        let ledger = Arc::new(StoreLedger(store.clone()));
+        let options = gateway::Options { upstreams, prices: prices.clone(), ledger, limits: gateway::Limits::default() };
+        let gateway = Gateway::new(options)?;
+        let socket = gateway.listen(&directories.sockets.join("service.sock"))?;
+        let tasks = tokio_util::task::TaskTracker::new();
+        let ports = Ports {
+            store: store.clone(),
+            backend,
+            gateway: gateway.clone(),
+            socket: socket.path().to_owned(),
+            directories,
+            limits: Limits { memory: config.sandbox.memory_mib << 20, ..Limits::default() },
+            tasks: tasks.clone(),
+        };
+        let runner = Runner::new(Arc::new(ports), config.slots);
+        runner.start();
+        let agents = Agents { implementer: choice(&config.agents.implementer), reviewer: choice(&config.agents.reviewer) };
+        let app = Arc::new(App { store, runner: Arc::clone(&runner), agents, prices, providers });
+        Ok(Started { app, runner, gateway, tasks, _socket: socket })
+    }
+}
+
+impl Started {
+    /// Ends the steps in flight, settles what was reserved, and returns when nothing is left running.
+    pub async fn stop(self) {
+        self.runner.stop().await;
+        self.gateway.shut_down().await;
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+fn choice(agent: &AgentConfig) -> AgentChoice {
+    AgentChoice { provider: agent.provider.clone(), model: agent.model.clone(), effort: Effort::Medium }
+}
+
+fn directories(data: &Path) -> Result<Directories, StartError> {
+    let made = |name: &str| {
+        let path = data.join(name);
+        let failed = |source| StartError::Directory { path: path.display().to_string(), source };
+        std::fs::create_dir_all(&path).map_err(failed)?;
+        path.canonicalize().map_err(|source| StartError::Directory { path: path.display().to_string(), source })
+    };
+    Ok(Directories { mirrors: made("mirrors")?, runs: made("runs")?, sockets: made("sockets")? })
+}
+
+fn sandboxes(config: &Config) -> Result<Arc<dyn Backend>, StartError> {
+    let settings = NamespaceSettings {
+        uid: config.sandbox.uid,
+        strict: config.sandbox.strict,
+        ..NamespaceSettings::new(config.data.join("sandbox"))
+    };
+    let backend = Namespace::new(&settings)?;
+    backend.sweep();
+    Ok(Arc::new(backend))
+}
+
+/// The providers that can be called: those with an address and, where they need one, a key.
+fn upstreams(config: &Config) -> Vec<Upstream> {
+    let of = |provider| {
+        let base_url = config.providers.get(provider_name(provider)).and_then(|p| p.base_url.as_deref());
+        let key = provider_key(provider);
+        match Upstream::new(provider, base_url, key) {
+            Ok(upstream) => Some(upstream),
+            Err(why) => {
+                tracing::info!("{why}");
+                None
+            }
+        }
+    };
+    PROVIDERS.iter().filter_map(of).collect()
+}
+
+fn provider_name(provider: &'static crate::gateway::providers::Provider) -> &'static str {
+    provider.name
+}
+
+fn provider_key(provider: &'static crate::gateway::providers::Provider) -> Option<Key> {
+    provider.key_variable.and_then(secret_variable).and_then(Key::new)
+}
