@@ -128,7 +128,8 @@ pub enum Error {
 }
 
 /// The variables that stand beside keys of the file.
-const VARIABLES: &[&str] = &["COUNTERSIGN_DATA", "COUNTERSIGN_LISTEN", "COUNTERSIGN_SLOTS", "COUNTERSIGN_SANDBOX_STRICT"];
+const VARIABLES: &[&str] =
+    &["COUNTERSIGN_DATA", "COUNTERSIGN_LISTEN", "COUNTERSIGN_SLOTS", "COUNTERSIGN_SANDBOX_STRICT"];
 
 impl Config {
     /// Reads the file, if one is given, and then the environment, which wins.
@@ -147,7 +148,8 @@ impl Config {
         match name {
             "COUNTERSIGN_DATA" => self.data = PathBuf::from(value),
             "COUNTERSIGN_LISTEN" => {
-                self.listen = value.parse().map_err(|_| range("COUNTERSIGN_LISTEN", "an address like 127.0.0.1:7171"))?;
+                self.listen =
+                    value.parse().map_err(|_| range("COUNTERSIGN_LISTEN", "an address like 127.0.0.1:7171"))?;
             }
             "COUNTERSIGN_SLOTS" => {
                 self.slots = value.parse().map_err(|_| range("COUNTERSIGN_SLOTS", "a whole number from 1 to 64"))?;
@@ -237,7 +239,9 @@ mod tests {
 
     #[test]
     fn only_loopback_is_served_while_there_is_no_sign_in() {
-        for (address, good) in [("127.0.0.1:80", true), ("[::1]:80", true), ("0.0.0.0:80", false), ("10.0.0.1:80", false)] {
+        for (address, good) in
+            [("127.0.0.1:80", true), ("[::1]:80", true), ("0.0.0.0:80", false), ("10.0.0.1:80", false)]
+        {
             let config = Config { listen: address.parse().unwrap(), ..Config::default() };
             assert_eq!(config.check().is_ok(), good, "{address}");
         }

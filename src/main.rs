@@ -1,1 +1,144 @@
-fn main() {}
+//! The command line.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+use tracing_subscriber::filter::LevelFilter;
+
+use countersign::app::add_repository;
+use countersign::config::Config;
+use countersign::sandbox::{Finding, NamespaceSettings, Standing, doctor};
+use countersign::store::Store;
+use countersign::{demo, model_server, serve, telemetry};
+
+/// Turns an issue into a pull request that was implemented, checked and reviewed.
+#[derive(Debug, Parser)]
+#[command(version, about)]
+struct Arguments {
+    /// The configuration file; without one, defaults and the environment count.
+    #[arg(long, global = true)]
+    config: Option<PathBuf>,
+    /// Log more: milestones, then everything.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the pages and perform runs.
+    Serve,
+    /// Show five stories on sample repositories.
+    Demo(demo::Options),
+    /// Prove each piece of the sandbox on this machine, and say how to get what is missing.
+    Doctor,
+    /// Work with repositories.
+    #[command(subcommand)]
+    Repository(RepositoryCommand),
+    /// Serve a model's words from a file in the provider's wire format, for the demo and for tests.
+    ModelServer {
+        /// The file: TOML, or JSON if its name ends in `.json`.
+        #[arg(long)]
+        script: PathBuf,
+        /// The port on 127.0.0.1; 0 lets the system choose.
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum RepositoryCommand {
+    /// Add a repository by a name and the absolute path of its git directory.
+    Add {
+        /// What it is called on the pages.
+        name: String,
+        /// An absolute path or a `file://` address.
+        remote: String,
+    },
+    /// List the repositories.
+    List,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    telemetry::start(match (arguments.verbose, &arguments.command) {
+        (0, Command::Serve) | (1, _) => LevelFilter::INFO,
+        (0, _) => LevelFilter::WARN,
+        (_, _) => LevelFilter::DEBUG,
+    });
+    match perform(arguments).await {
+        Ok(code) => code,
+        Err(error) => {
+            // The whole chain of causes on one line: what was wrong, and what would be right.
+            let _ = writeln!(std::io::stderr(), "countersign: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn perform(arguments: Arguments) -> Result<ExitCode> {
+    let config = || Config::load(arguments.config.as_deref());
+    match arguments.command {
+        Command::Serve => serve::until_stopped(&config()?).await.map(|()| ExitCode::SUCCESS),
+        Command::Demo(options) => demo::run(options, std::io::stdout()).await,
+        Command::Doctor => examine(&config()?).await,
+        Command::Repository(command) => repositories(&config()?, command).await.map(|()| ExitCode::SUCCESS),
+        Command::ModelServer { script, port } => {
+            model_server::serve(model_server::Options { script, port }, std::io::stdout()).await?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+async fn repositories(config: &Config, command: RepositoryCommand) -> Result<()> {
+    std::fs::create_dir_all(&config.data).context("the data directory cannot be made")?;
+    let store = Store::open(&config.data.join("countersign.db")).await?;
+    let mut out = std::io::stdout();
+    match command {
+        RepositoryCommand::Add { name, remote } => {
+            let added = add_repository(&store, &name, &remote).await?;
+            writeln!(out, "added {} ({})", added.name, added.remote)?;
+        }
+        RepositoryCommand::List => {
+            for repository in store.list_repositories().await? {
+                writeln!(out, "{}\t{}", repository.name, repository.remote)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn examine(config: &Config) -> Result<ExitCode> {
+    let settings = NamespaceSettings {
+        uid: config.sandbox.uid,
+        strict: config.sandbox.strict,
+        ..NamespaceSettings::new(config.data.join("sandbox"))
+    };
+    let findings = doctor(&settings).await;
+    let mut out = std::io::stdout();
+    for finding in &findings {
+        writeln!(out, "{}", told(finding))?;
+    }
+    let fails =
+        |f: &Finding| f.standing == Standing::Fails || (config.sandbox.strict && f.standing == Standing::Partly);
+    let is_well = !findings.iter().any(fails);
+    Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// One finding as a line, and what to do about it as a second one.
+fn told(finding: &Finding) -> String {
+    let word = match finding.standing {
+        Standing::Holds => "holds ",
+        Standing::Partly => "partly",
+        Standing::Absent => "absent",
+        Standing::Fails => "FAILS ",
+    };
+    let seen = if finding.seen.is_empty() { String::new() } else { format!(" ({})", finding.seen) };
+    let remedy = finding.remedy.as_ref().map_or_else(String::new, |r| format!("\n        what to do: {r}"));
+    format!("{word}  {}{seen}{remedy}", finding.what)
+}

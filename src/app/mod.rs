@@ -3,12 +3,15 @@
 mod delegate;
 mod start;
 
+use std::path::Path;
 use std::sync::Arc;
 
 pub use delegate::{Delegation, Refused};
 pub use start::{Service, StartError, Started};
 
+use crate::cycle::id::RunId;
 use crate::cycle::policy::AgentChoice;
+use crate::cycle::run::Run;
 use crate::gateway::prices::Prices;
 use crate::runner::Runner;
 use crate::store::{self, Repository, Store};
@@ -56,6 +59,37 @@ impl App {
     pub async fn add_repository(&self, name: &str, remote: &str) -> Result<Repository, AddError> {
         add_repository(&self.store, name, remote).await
     }
+}
+
+impl App {
+    /// Waits until nothing will happen to the run any more.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn wait_until_over(&self, run: RunId) -> Result<Run, store::Error> {
+        loop {
+            let moved = self.runner.moved();
+            let now = self.store.load(run).await?;
+            if now.is_over() {
+                return Ok(now);
+            }
+            moved.await;
+        }
+    }
+}
+
+/// Makes a bare repository at `path` whose branch `main` holds these files.
+///
+/// # Errors
+/// The directory cannot be written.
+pub fn make_repository(path: &Path, files: &[(&str, &str)]) -> Result<(), git::Error> {
+    git::bare_with(path, files, clock::now().seconds()).map(|_| ())
+}
+
+/// Whether the repository at `path` has a branch of this name.
+#[must_use]
+pub fn has_branch(path: &Path, branch: &str) -> bool {
+    git::BranchName::parse(branch).and_then(|name| git::branch_tree(path, &name)).is_ok()
 }
 
 /// Adds a repository to a store: the address is parsed before it is kept.

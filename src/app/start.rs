@@ -67,7 +67,8 @@ impl Service {
         let providers = upstreams.iter().map(Upstream::name).collect();
         let prices = Prices::shipped();
         let ledger = Arc::new(StoreLedger(store.clone()));
-        let options = gateway::Options { upstreams, prices: prices.clone(), ledger, limits: gateway::Limits::default() };
+        let options =
+            gateway::Options { upstreams, prices: prices.clone(), ledger, limits: gateway::Limits::default() };
         let gateway = Gateway::new(options)?;
         let socket = gateway.listen(&directories.sockets.join("service.sock"))?;
         let tasks = tokio_util::task::TaskTracker::new();
@@ -78,17 +79,24 @@ impl Service {
             socket: socket.path().to_owned(),
             directories,
             limits: Limits { memory: config.sandbox.memory_mib << 20, ..Limits::default() },
+            moved: tokio::sync::watch::Sender::new(0),
             tasks: tasks.clone(),
         };
         let runner = Runner::new(Arc::new(ports), config.slots);
         runner.start();
-        let agents = Agents { implementer: choice(&config.agents.implementer), reviewer: choice(&config.agents.reviewer) };
+        let agents =
+            Agents { implementer: choice(&config.agents.implementer), reviewer: choice(&config.agents.reviewer) };
         let app = Arc::new(App { store, runner: Arc::clone(&runner), agents, prices, providers });
         Ok(Started { app, runner, gateway, tasks, _socket: socket })
     }
 }
 
 impl Started {
+    /// Runs something beside the service that ends before it does.
+    pub fn spawn(&self, what: impl Future<Output = ()> + Send + 'static) -> tokio::task::JoinHandle<()> {
+        self.tasks.spawn(what)
+    }
+
     /// Ends the steps in flight, settles what was reserved, and returns when nothing is left running.
     pub async fn stop(self) {
         self.runner.stop().await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::answers::{Answer, Claim};
-use super::checks::{CheckRun, Judged, Runs, Outcome as CheckOutcome, StrictBaseline, Verification};
+use super::checks::{CheckRun, Judged, Outcome as CheckOutcome, Runs, StrictBaseline, Verification};
 use super::event::Event;
 use super::id::TreeId;
 use super::ledger::{Raised, Raiser, Remark, Why};
@@ -169,7 +169,8 @@ impl Run {
             return Err(illegal("step_finished", "the checks ran on another tree"));
         }
         let result = Verification::judge(tree.clone(), strict, &checks, Runs { baseline: &baseline, now: runs });
-        let known = result.outcomes.iter().filter(|j| j.required && !matches!(j.outcome, CheckOutcome::CouldNotRun { .. }));
+        let known =
+            result.outcomes.iter().filter(|j| j.required && !matches!(j.outcome, CheckOutcome::CouldNotRun { .. }));
         for judged in known {
             let blocking = judged.outcome.blocks(true, strict).then(|| raised_by_check(judged));
             self.ledger.check(pass.number, blocking, &judged.name, &mut pass.movement);
@@ -260,7 +261,10 @@ fn raised_by_check(judged: &Judged) -> Raised {
             format!("the check {name} fails: {}", names.join(", "))
         }
         CheckOutcome::PreExisting => format!("the check {name} fails, as it did on the base"),
-        CheckOutcome::Regressed { .. } | CheckOutcome::Passed | CheckOutcome::Flaky | CheckOutcome::CouldNotRun { .. } => {
+        CheckOutcome::Regressed { .. }
+        | CheckOutcome::Passed
+        | CheckOutcome::Flaky
+        | CheckOutcome::CouldNotRun { .. } => {
             format!("the check {name} fails")
         }
     };

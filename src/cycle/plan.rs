@@ -191,7 +191,11 @@ fn after_writing(run: &Run, pass: &Pass) -> Turn {
     }
     if !verified.is_whole() {
         let is_first_try = verified.tries < 2;
-        return if is_first_try { Turn::Step(Step::Verify(pass.number)) } else { stop(run, Stop::VerificationUnavailable) };
+        return if is_first_try {
+            Turn::Step(Step::Verify(pass.number))
+        } else {
+            stop(run, Stop::VerificationUnavailable)
+        };
     }
     match &pass.review {
         None => Turn::Step(Step::Review(pass.number)),
@@ -267,7 +271,8 @@ fn revise(run: &Run, at_the_last_pass: Stop) -> Turn {
 /// What stands between the last pass and its acceptance, each kind once.
 fn last_obstacles(run: &Run) -> Vec<Obstacle> {
     let Some(pass) = run.pass() else { return vec![Obstacle::NotApproved] };
-    let approved = matches!(&pass.review, Some(Reviewed::Verdict { verdict, read_the_diff: true, .. }) if verdict.approved);
+    let approved =
+        matches!(&pass.review, Some(Reviewed::Verdict { verdict, read_the_diff: true, .. }) if verdict.approved);
     let verified = pass.verified_change().and(pass.verification.as_ref()).map(|v| &v.result);
     let may_skip = run.preparation.as_ref().is_some_and(|p| p.rules.accept_without_checks);
     let (remarks, others): (Vec<_>, Vec<_>) = run.ledger.open().partition(|o| o.is_remark());
@@ -295,7 +300,9 @@ fn is_stalled(run: &Run) -> bool {
 /// Whether the last pass reproduced one that is not the one before it; the base is pass 0.
 fn is_oscillating(run: &Run) -> bool {
     let Some(print) = run.pass().and_then(Pass::fingerprint) else { return false };
-    let (Some(base), Some(before_last)) = (run.base_fingerprint(), run.passes.len().checked_sub(1)) else { return false };
+    let (Some(base), Some(before_last)) = (run.base_fingerprint(), run.passes.len().checked_sub(1)) else {
+        return false;
+    };
     let earlier = std::iter::once(Some(base)).chain(run.passes.iter().map(Pass::fingerprint));
     earlier.take(before_last).any(|p| p.as_ref() == Some(&print))
 }

@@ -208,7 +208,9 @@ impl fmt::Display for BadPolicy {
             Self::Passes => f.write_str("passes must be a whole number from 1 to 20"),
             Self::Money => f.write_str("the money ceiling must be between $0.01 and $1,000"),
             Self::Clock => f.write_str("the time ceiling must be between 1 minute and 24 hours"),
-            Self::Limits => f.write_str("the stall limit starts at 2, the dispute limit at 1, and the review reserve ends at 90 %"),
+            Self::Limits => {
+                f.write_str("the stall limit starts at 2, the dispute limit at 1, and the review reserve ends at 90 %")
+            }
             Self::NotOffered(what) => write!(f, "{what} is not offered by this version; choose Second reader"),
             Self::NoAgent(role) => write!(f, "no agent is chosen for the {role}"),
         }
@@ -237,7 +239,10 @@ impl Policy {
         }
         self.check_offered()?;
         let needed = [Role::Implementer, Role::Reviewer];
-        needed.into_iter().find(|role| !self.agents.contains_key(role)).map_or(Ok(()), |role| Err(BadPolicy::NoAgent(role)))
+        needed
+            .into_iter()
+            .find(|role| !self.agents.contains_key(role))
+            .map_or(Ok(()), |role| Err(BadPolicy::NoAgent(role)))
     }
 
     fn check_offered(&self) -> Result<(), BadPolicy> {

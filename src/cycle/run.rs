@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::{Cause, Check, CheckRun, Outcome as CheckOutcome, Runs, StrictBaseline, Verification, VerificationResult};
+use super::checks::{
+    Cause, Check, CheckRun, Outcome as CheckOutcome, Runs, StrictBaseline, Verification, VerificationResult,
+};
 use super::event::Event;
 use super::id::{RunId, TreeId};
 use super::issue::Issue;
@@ -269,7 +271,8 @@ impl Run {
     #[must_use]
     pub fn base_fingerprint(&self) -> Option<(TreeId, VerificationResult)> {
         let (tree, baseline) = (self.base_tree()?, self.baseline.as_ref()?);
-        let judged = Verification::judge(tree.clone(), StrictBaseline::Off, self.checks(), Runs { baseline, now: baseline });
+        let judged =
+            Verification::judge(tree.clone(), StrictBaseline::Off, self.checks(), Runs { baseline, now: baseline });
         Some((tree.clone(), judged.result()))
     }
 

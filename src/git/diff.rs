@@ -149,7 +149,9 @@ fn status(delta: Delta) -> Status {
         Delta::Deleted => Status::Deleted,
         Delta::Renamed => Status::Renamed,
         Delta::Typechange => Status::TypeChanged,
-        Delta::Modified | Delta::Unmodified | Delta::Ignored | Delta::Unreadable | Delta::Conflicted => Status::Modified,
+        Delta::Modified | Delta::Unmodified | Delta::Ignored | Delta::Unreadable | Delta::Conflicted => {
+            Status::Modified
+        }
     }
 }
 

@@ -58,6 +58,7 @@ fn rule(below: &str, line: &str) -> Option<Rule> {
     let (only_directories, line) = line.strip_suffix('/').map_or((false, line), |rest| (true, rest));
     let (anchored, line) = line.strip_prefix('/').map_or((line.contains('/'), line), |rest| (true, rest));
     let glob = if anchored { line.to_owned() } else { format!("**/{line}") };
-    let matcher = GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build().ok()?.compile_matcher();
+    let matcher =
+        GlobBuilder::new(&glob).literal_separator(true).backslash_escape(true).build().ok()?.compile_matcher();
     Some(Rule { below: below.to_owned(), matcher, negated, only_directories })
 }

@@ -102,7 +102,8 @@ impl fmt::Display for Reason {
 }
 
 /// Directories that builds and tools fill; taken only where the base has something in them.
-const BUILD_OUTPUT: &[&[u8]] = &[b"target", b"node_modules", b"__pycache__", b".pytest_cache", b".venv", b".mypy_cache"];
+const BUILD_OUTPUT: &[&[u8]] =
+    &[b"target", b"node_modules", b"__pycache__", b".pytest_cache", b".venv", b".mypy_cache"];
 /// More omissions than this are not listed one by one.
 const MOST_LISTED: usize = 1_000;
 
@@ -123,10 +124,8 @@ impl RunRepo {
     pub fn import(&self, directory: &Path, base: &TreeId, limits: &ImportLimits) -> Result<Imported, Error> {
         let repo = self.git()?;
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let top = rustix::fs::open(directory, flags, Mode::empty()).map_err(|e| Error::Io {
-            doing: "open the tree",
-            source: e.into(),
-        })?;
+        let top = rustix::fs::open(directory, flags, Mode::empty())
+            .map_err(|e| Error::Io { doing: "open the tree", source: e.into() })?;
         let base_tree = repo.find_tree(oid(base.as_str())?)?;
         let known = known_paths(&base_tree)?;
         let rules = super::ignore::Rules::of(&repo, &base_tree)?;
@@ -172,7 +171,13 @@ impl Walk<'_> {
         Ok(if builder.is_empty() { None } else { Some(builder.write()?) })
     }
 
-    fn entry(&mut self, at: BorrowedFd<'_>, name: &[u8], full: &[u8], depth: usize) -> Result<Option<(git2::Oid, i32)>, Error> {
+    fn entry(
+        &mut self,
+        at: BorrowedFd<'_>,
+        name: &[u8],
+        full: &[u8],
+        depth: usize,
+    ) -> Result<Option<(git2::Oid, i32)>, Error> {
         if is_git(name) {
             // The top's own is the agent's convenience and was never part of the tree.
             if depth > 0 || name != b".git" {
@@ -196,7 +201,11 @@ impl Walk<'_> {
             FileType::Directory => self.subdirectory(at, name, full, depth),
             FileType::Symlink => self.link(at, name, full),
             FileType::RegularFile => self.file(at, name, full),
-            FileType::Fifo | FileType::Socket | FileType::CharacterDevice | FileType::BlockDevice | FileType::Unknown => {
+            FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => {
                 self.leave_out(full, Reason::NotAFile);
                 Ok(None)
             }
@@ -224,7 +233,13 @@ impl Walk<'_> {
         None
     }
 
-    fn subdirectory(&mut self, at: BorrowedFd<'_>, name: &[u8], full: &[u8], depth: usize) -> Result<Option<(git2::Oid, i32)>, Error> {
+    fn subdirectory(
+        &mut self,
+        at: BorrowedFd<'_>,
+        name: &[u8],
+        full: &[u8],
+        depth: usize,
+    ) -> Result<Option<(git2::Oid, i32)>, Error> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match rustix::fs::openat(at, name, flags, Mode::empty()) {
             Ok(inside) => Ok(self.directory(&inside, full, depth + 1)?.map(|id| (id, 0o040_000))),
@@ -241,7 +256,8 @@ impl Walk<'_> {
 
     fn file(&mut self, at: BorrowedFd<'_>, name: &[u8], full: &[u8]) -> Result<Option<(git2::Oid, i32)>, Error> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let opened = rustix::fs::openat(at, name, flags, Mode::empty()).and_then(|fd| Ok((rustix::fs::fstat(&fd)?, fd)));
+        let opened =
+            rustix::fs::openat(at, name, flags, Mode::empty()).and_then(|fd| Ok((rustix::fs::fstat(&fd)?, fd)));
         let (stat, fd): (Stat, OwnedFd) = match opened {
             Ok(opened) => opened,
             Err(e) => return Ok(self.unreadable(full, e)),
@@ -288,5 +304,9 @@ fn names(at: &OwnedFd) -> Vec<Vec<u8>> {
 /// `.git` and the names that some file system takes for it.
 fn is_git(name: &[u8]) -> bool {
     let lower = name.to_ascii_lowercase();
-    lower == b".git" || lower == b"git~1" || lower.starts_with(b".git ") || lower == b".git." || lower.starts_with(b".git::")
+    lower == b".git"
+        || lower == b"git~1"
+        || lower.starts_with(b".git ")
+        || lower == b".git."
+        || lower.starts_with(b".git::")
 }

@@ -18,7 +18,10 @@ impl BranchName {
     /// [`Error::BadBranch`].
     pub fn parse(text: &str) -> Result<Self, Error> {
         let refuse = |why| Err(Error::BadBranch { name: text.chars().take(200).collect(), why });
-        let is_hidden = |c: char| c.is_control() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
+        let is_hidden = |c: char| {
+            c.is_control()
+                || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        };
         if text.is_empty() || text.len() > 200 {
             return refuse("it must have 1 to 200 bytes");
         }

@@ -24,6 +24,9 @@ use tokio_util::task::TaskTracker;
 
 pub use script::{BadScript, Conversation, Fault, FaultKind, Reply, Script, StatedUsage, ToolCall, When};
 
+/// Its name in the provider table.
+pub const PROVIDER: &str = "scripted";
+
 /// How to start the server as a process of its own.
 #[derive(Debug, Clone)]
 pub struct Options {

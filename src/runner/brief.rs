@@ -26,10 +26,8 @@ pub(super) fn issue(run: &Run) -> Issue {
 
 /// The repository's own instructions, as they are on the base.
 pub(super) fn instructions(files: &[Instructions]) -> Vec<File> {
-    let file = |found: &Instructions| File {
-        path: Inline::new(&found.path),
-        text: Untrusted::markdown(&found.text, TEXT),
-    };
+    let file =
+        |found: &Instructions| File { path: Inline::new(&found.path), text: Untrusted::markdown(&found.text, TEXT) };
     files.iter().map(file).collect()
 }
 
@@ -87,7 +85,9 @@ fn at_the_base(run: Option<&CheckRun>) -> Outcome {
 fn outcome(judged: &checks::Outcome) -> Outcome {
     match judged {
         checks::Outcome::Passed => Outcome::Passed,
-        checks::Outcome::Regressed { new } => Outcome::Regressed { tests: new.iter().map(|t| Inline::new(t)).collect() },
+        checks::Outcome::Regressed { new } => {
+            Outcome::Regressed { tests: new.iter().map(|t| Inline::new(t)).collect() }
+        }
         checks::Outcome::PreExisting => Outcome::PreExisting,
         checks::Outcome::Flaky => Outcome::Flaky,
         checks::Outcome::CouldNotRun { cause } => Outcome::CouldNotRun { why: Inline::new(&cause.to_string()) },

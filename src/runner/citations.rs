@@ -40,7 +40,9 @@ pub(super) async fn look_up(
                     let lines = Lines { path, base: *base, from: *from, to: *to };
                     lines.look_up(&repo, &place, since.as_ref())?
                 }
-                (Some(Cites::Command(command)), _) => commands.get(command).cloned().unwrap_or_else(|| discarded("it was not run")),
+                (Some(Cites::Command(command)), _) => {
+                    commands.get(command).cloned().unwrap_or_else(|| discarded("it was not run"))
+                }
                 (None, Some(why)) => discarded(why),
                 (None, None) => discarded("it cites nothing"),
             };
@@ -104,7 +106,8 @@ async fn run_commands(
 ) -> Result<BTreeMap<String, Citation>, workdir::Error> {
     let commands: Vec<String> = verdict.findings.iter().filter_map(|f| f.citation.as_ref().and_then(command)).collect();
     let now = try_on(ports, task, (tree, "cited"), &commands).await?;
-    let failing: Vec<String> = now.iter().filter(|(_, c)| matches!(c, checks::Cited::Holds(_))).map(|(c, _)| c.clone()).collect();
+    let failing: Vec<String> =
+        now.iter().filter(|(_, c)| matches!(c, checks::Cited::Holds(_))).map(|(c, _)| c.clone()).collect();
     let then = match before {
         Some(before) if !failing.is_empty() => try_on(ports, task, (before, "cited-before"), &failing).await?,
         Some(_) | None => BTreeMap::new(),

@@ -43,7 +43,8 @@ impl Error {
 }
 
 pub(super) async fn perform(ports: &Ports, task: &Task<'_>) -> StepResult {
-    let delivered = deliver(ports, task.run).await.unwrap_or_else(|e| Delivered::Failed { cause: told(&e), again: e.again() });
+    let delivered =
+        deliver(ports, task.run).await.unwrap_or_else(|e| Delivered::Failed { cause: told(&e), again: e.again() });
     StepResult::Delivered(delivered)
 }
 
@@ -63,7 +64,8 @@ async fn push(ports: &Ports, run: &Run, change: &Change) -> Result<(), Error> {
     let (repo, of) = workdir::repository(ports, run).await?;
     let name = run.preparation.as_ref().map(|p| p.branch.clone()).ok_or(git::Error::NoBase)?;
     let done = ports.store.list_delivery(run.id).await?;
-    let expected: Option<CommitId> = done.iter().find(|(step, _)| step == PUSHED).and_then(|(_, commit)| commit.parse().ok());
+    let expected: Option<CommitId> =
+        done.iter().find(|(step, _)| step == PUSHED).and_then(|(_, commit)| commit.parse().ok());
     let (commit, base) = (change.commit.clone(), run.issue.base.clone());
     let pushed = blocking(move || -> Result<Pushed, git::Error> {
         let (remote, branch, base) = (Remote::parse(&of.remote)?, BranchName::parse(&name)?, BranchName::parse(&base)?);

@@ -23,6 +23,7 @@ pub(super) async fn drive(ports: &Ports, id: RunId, stop: &CancellationToken) ->
     let mut run = recover(ports, ports.store.load(id).await?).await?;
     let watch = Stopwatch::go_on(run.used);
     while !stop.is_cancelled() {
+        ports.moved.send_modify(|n| *n += 1);
         match plan(&run) {
             Next::Begin { step, allowance, pause } => {
                 if !waited(ports, &run, pause, stop).await? {
@@ -39,6 +40,7 @@ pub(super) async fn drive(ports: &Ports, id: RunId, stop: &CancellationToken) ->
             Next::Over => break,
         }
     }
+    ports.moved.send_modify(|n| *n += 1);
     if run.is_over() {
         ports.forget(id).await;
     }
@@ -94,7 +96,14 @@ async fn perform_next(
         return ports.store.load(run.id).await;
     };
     info!(run.id = %run.id, step.kind = step.name(), "beginning {step} of run {}", run.id);
-    let task = Task { run: &run, step, allowance, seq: run.version, stop: stop.child_token(), began: Stopwatch::go_on(Duration::ZERO) };
+    let task = Task {
+        run: &run,
+        step,
+        allowance,
+        seq: run.version,
+        stop: stop.child_token(),
+        began: Stopwatch::go_on(Duration::ZERO),
+    };
     let result = tokio::select! {
         result = perform(ports, &task) => result,
         () = stop.cancelled() => StepResult::Interrupted,

@@ -65,6 +65,15 @@ impl Runner {
         self.wake.notify_one();
     }
 
+    /// Resolves when some run has moved after this was called.
+    pub fn moved(&self) -> impl Future<Output = ()> + '_ {
+        let mut moved = self.ports.moved.subscribe();
+        async move {
+            // The sender lives as long as the ports.
+            let _ = moved.changed().await;
+        }
+    }
+
     /// Stops claiming, ends the steps in flight and waits for them. What they had not finished is redone later.
     pub async fn stop(&self) {
         self.stop.cancel();

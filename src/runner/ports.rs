@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -40,6 +41,8 @@ pub struct Ports {
     pub directories: Directories,
     /// What one sandbox may use.
     pub limits: Limits,
+    /// Changes whenever a run has moved.
+    pub moved: watch::Sender<u64>,
     /// Everything that runs beside a step and must end before the process does.
     pub tasks: TaskTracker,
 }
@@ -83,6 +86,9 @@ impl Ports {
     /// Removes the trees of a run that is over; its repository and logs stay.
     pub(super) async fn forget(&self, run: RunId) {
         let (backend, trees) = (Arc::clone(&self.backend), self.of_run(run).join("trees"));
+        if !trees.exists() {
+            return;
+        }
         let removed = blocking(move || backend.remove(&trees)).await;
         if let Err(e) = removed {
             tracing::warn!(run.id = %run, error = &e as &dyn std::error::Error, "the trees of run {run} stay on disk");

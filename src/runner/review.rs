@@ -30,8 +30,12 @@ pub(super) async fn perform(ports: &Ports, task: &Task<'_>) -> StepResult {
 }
 
 async fn review(ports: &Ports, task: &Task<'_>) -> Result<StepResult, workdir::Error> {
-    let Some(pass) = task.run.pass() else { return Ok(not_run("there is no pass to review", std::time::Duration::ZERO)) };
-    let Some(change) = pass.change() else { return Ok(not_run("there is no tree to review", std::time::Duration::ZERO)) };
+    let Some(pass) = task.run.pass() else {
+        return Ok(not_run("there is no pass to review", std::time::Duration::ZERO));
+    };
+    let Some(change) = pass.change() else {
+        return Ok(not_run("there is no tree to review", std::time::Duration::ZERO));
+    };
     let diff = diff(ports, task.run, pass).await?;
     // The reviewer may run and edit anything in its copy; none of it can reach the delivered tree.
     let tree = workdir::checkout(ports, task, (&change.tree, "review"), WithGit::Yes).await?;

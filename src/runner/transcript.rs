@@ -47,7 +47,9 @@ impl From<Action> for Entry {
             Action::Said(text) => Self::Said(text),
             Action::Thought(text) => Self::Thought(text),
             Action::Used(call) => call.into(),
-            Action::Waiting { cause, pause } => Self::Waited { cause: cause_of(cause).to_owned(), pause_ms: millis(pause) },
+            Action::Waiting { cause, pause } => {
+                Self::Waited { cause: cause_of(cause).to_owned(), pause_ms: millis(pause) }
+            }
             Action::Compacted { bytes } => Self::Compacted { bytes: u64::try_from(bytes).unwrap_or(u64::MAX) },
         }
     }

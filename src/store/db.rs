@@ -55,7 +55,10 @@ struct Embedded;
 const MIGRATIONS: &[(i64, &str, &str)] = &[(1, "start", include_str!("../../migrations/0001_start.sql"))];
 
 impl MigrationSource<'static> for Embedded {
-    fn resolve(self) -> std::pin::Pin<Box<dyn Future<Output = Result<Vec<Migration>, sqlx::error::BoxDynError>> + Send + 'static>> {
+    fn resolve(
+        self,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<Vec<Migration>, sqlx::error::BoxDynError>> + Send + 'static>>
+    {
         let one = |(version, name, text): &(i64, &'static str, &'static str)| {
             let text = sqlx::SqlSafeStr::into_sql_str(*text);
             Migration::new(*version, (*name).into(), MigrationType::Simple, text, false)
@@ -78,7 +81,8 @@ impl Db {
         let opened = |source| Error::Open { path: path.to_owned(), source };
         let write = SqlitePoolOptions::new().max_connections(1).connect_with(options.clone()).await.map_err(opened)?;
         Migrator::new(Embedded).await?.run(&write).await?;
-        let read = SqlitePoolOptions::new().max_connections(4).connect_with(options.read_only(true)).await.map_err(opened)?;
+        let read =
+            SqlitePoolOptions::new().max_connections(4).connect_with(options.read_only(true)).await.map_err(opened)?;
         Ok(Self::Sqlite { read, write })
     }
 }

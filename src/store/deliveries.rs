@@ -32,25 +32,52 @@ impl Store {
     ///
     /// # Errors
     /// The database's.
-    pub async fn save_pull_request(&self, repository: RepositoryId, run: RunId, pull: &PullRequest, now: Stamp) -> Result<u64, Error> {
+    pub async fn save_pull_request(
+        &self,
+        repository: RepositoryId,
+        run: RunId,
+        pull: &PullRequest,
+        now: Stamp,
+    ) -> Result<u64, Error> {
         let (title, body) = (clean(&pull.title), clean(&pull.body));
-        let number = on!(&self.db, tx |t| {
-            let updated = sqlx::query(sql::UPDATE_PULL)
-                .bind(run.to_string()).bind(&pull.head).bind(&title).bind(&body).bind(&pull.label).bind(now.0)
-                .execute(&mut *t).await?.rows_affected();
-            if updated == 0 {
-                let row = sqlx::query(sql::NEXT_PULL_NUMBER).bind(repository.to_string()).fetch_one(&mut *t).await?;
-                let number = first(&row)?;
-                sqlx::query(sql::INSERT_PULL)
-                    .bind(format!("{repository}/{number}")).bind(repository.to_string()).bind(number).bind(run.to_string())
-                    .bind(&pull.base).bind(&pull.branch).bind(&pull.head).bind(&title).bind(&body).bind(&pull.label).bind(now.0)
-                    .execute(&mut *t).await?;
-                number
-            } else {
-                let row: Row = sqlx::query_as(sql::FIND_PULL).bind(run.to_string()).fetch_one(&mut *t).await?;
-                row.0
+        let number = on!(
+            &self.db,
+            tx | t | {
+                let updated = sqlx::query(sql::UPDATE_PULL)
+                    .bind(run.to_string())
+                    .bind(&pull.head)
+                    .bind(&title)
+                    .bind(&body)
+                    .bind(&pull.label)
+                    .bind(now.0)
+                    .execute(&mut *t)
+                    .await?
+                    .rows_affected();
+                if updated == 0 {
+                    let row =
+                        sqlx::query(sql::NEXT_PULL_NUMBER).bind(repository.to_string()).fetch_one(&mut *t).await?;
+                    let number = first(&row)?;
+                    sqlx::query(sql::INSERT_PULL)
+                        .bind(format!("{repository}/{number}"))
+                        .bind(repository.to_string())
+                        .bind(number)
+                        .bind(run.to_string())
+                        .bind(&pull.base)
+                        .bind(&pull.branch)
+                        .bind(&pull.head)
+                        .bind(&title)
+                        .bind(&body)
+                        .bind(&pull.label)
+                        .bind(now.0)
+                        .execute(&mut *t)
+                        .await?;
+                    number
+                } else {
+                    let row: Row = sqlx::query_as(sql::FIND_PULL).bind(run.to_string()).fetch_one(&mut *t).await?;
+                    row.0
+                }
             }
-        });
+        );
         Ok(number.unsigned_abs())
     }
 
@@ -60,7 +87,7 @@ impl Store {
     /// The database's.
     pub async fn find_pull_request(&self, run: RunId) -> Result<Option<PullRequest>, Error> {
         let row: Option<Row> =
-            on!(&self.db, read |c| sqlx::query_as(sql::FIND_PULL).bind(run.to_string()).fetch_optional(c).await?);
+            on!(&self.db, read | c | sqlx::query_as(sql::FIND_PULL).bind(run.to_string()).fetch_optional(c).await?);
         Ok(row.map(|(number, base, branch, head, title, body, label)| PullRequest {
             number: number.unsigned_abs(),
             base,
@@ -77,8 +104,18 @@ impl Store {
     /// # Errors
     /// The database's.
     pub async fn record_delivery(&self, run: RunId, step: &str, detail: &str, now: Stamp) -> Result<(), Error> {
-        on!(&self.db, write |c| sqlx::query(sql::RECORD_DELIVERY)
-            .bind(run.to_string()).bind(step).bind(clean(detail)).bind(now.0).execute(c).await?);
+        on!(
+            &self.db,
+            write
+                | c
+                | sqlx::query(sql::RECORD_DELIVERY)
+                    .bind(run.to_string())
+                    .bind(step)
+                    .bind(clean(detail))
+                    .bind(now.0)
+                    .execute(c)
+                    .await?
+        );
         Ok(())
     }
 
@@ -87,6 +124,6 @@ impl Store {
     /// # Errors
     /// The database's.
     pub async fn list_delivery(&self, run: RunId) -> Result<Vec<(String, String)>, Error> {
-        Ok(on!(&self.db, read |c| sqlx::query_as(sql::LIST_DELIVERY).bind(run.to_string()).fetch_all(c).await?))
+        Ok(on!(&self.db, read | c | sqlx::query_as(sql::LIST_DELIVERY).bind(run.to_string()).fetch_all(c).await?))
     }
 }

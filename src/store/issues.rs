@@ -46,8 +46,19 @@ impl Store {
     /// [`Error::Taken`] if the name is in use.
     pub async fn add_repository(&self, name: &str, remote: &str, now: Stamp) -> Result<Repository, Error> {
         let id = RepositoryId::new();
-        let done = on!(&self.db, write |c| sqlx::query(sql::INSERT_REPOSITORY)
-            .bind(id.to_string()).bind(clean(name)).bind(clean(remote)).bind(now.0).execute(c).await.map(|_| ()));
+        let done = on!(
+            &self.db,
+            write
+                | c
+                | sqlx::query(sql::INSERT_REPOSITORY)
+                    .bind(id.to_string())
+                    .bind(clean(name))
+                    .bind(clean(remote))
+                    .bind(now.0)
+                    .execute(c)
+                    .await
+                    .map(|_| ())
+        );
         match done {
             Err(sqlx::Error::Database(e)) if e.is_unique_violation() => {
                 Err(Error::Taken { what: "repository", name: name.to_owned() })
@@ -62,8 +73,8 @@ impl Store {
     /// # Errors
     /// [`Error::Missing`].
     pub async fn get_repository(&self, id: RepositoryId) -> Result<Repository, Error> {
-        let row: Option<RepositoryRow> = on!(&self.db, read |c| sqlx::query_as(sql::GET_REPOSITORY)
-            .bind(id.to_string()).fetch_optional(c).await?);
+        let row: Option<RepositoryRow> =
+            on!(&self.db, read | c | sqlx::query_as(sql::GET_REPOSITORY).bind(id.to_string()).fetch_optional(c).await?);
         row.map(repository).transpose()?.ok_or_else(|| Error::Missing { what: "repository", id: id.to_string() })
     }
 
@@ -72,8 +83,8 @@ impl Store {
     /// # Errors
     /// The database's.
     pub async fn find_repository(&self, name: &str) -> Result<Option<Repository>, Error> {
-        let row: Option<RepositoryRow> = on!(&self.db, read |c| sqlx::query_as(sql::FIND_REPOSITORY)
-            .bind(clean(name)).fetch_optional(c).await?);
+        let row: Option<RepositoryRow> =
+            on!(&self.db, read | c | sqlx::query_as(sql::FIND_REPOSITORY).bind(clean(name)).fetch_optional(c).await?);
         row.map(repository).transpose()
     }
 
@@ -82,7 +93,8 @@ impl Store {
     /// # Errors
     /// The database's.
     pub async fn list_repositories(&self) -> Result<Vec<Repository>, Error> {
-        let rows: Vec<RepositoryRow> = on!(&self.db, read |c| sqlx::query_as(sql::LIST_REPOSITORIES).fetch_all(c).await?);
+        let rows: Vec<RepositoryRow> =
+            on!(&self.db, read | c | sqlx::query_as(sql::LIST_REPOSITORIES).fetch_all(c).await?);
         rows.into_iter().map(repository).collect()
     }
 }

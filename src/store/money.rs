@@ -46,23 +46,35 @@ impl Store {
     pub async fn reserve(&self, call: &Call, now: Stamp) -> Result<Reservation, Error> {
         let run = call.run.to_string();
         let amount = call.amount.picodollars();
-        let reservation = on!(&self.db, tx |t| {
-            let taken = sqlx::query(sql::RESERVE)
-                .bind(&run).bind(amount).bind(call.ceiling.picodollars())
-                .execute(&mut *t).await?.rows_affected();
-            if taken == 1 {
-                sqlx::query(sql::INSERT_CALL)
-                    .bind(&call.id).bind(&run).bind(i64::try_from(call.step).unwrap_or(i64::MAX))
-                    .bind(&call.model).bind(amount).bind(now.0)
-                    .execute(&mut *t).await?;
-                Reservation::Reserved
-            } else {
-                let committed: Option<(i64,)> =
-                    sqlx::query_as(sql::GET_COMMITTED).bind(&run).fetch_optional(&mut *t).await?;
-                let committed = Money::from_picodollars(committed.map_or(i64::MAX, |(c,)| c));
-                Reservation::Refused { left: call.ceiling.minus(committed).max(Money::ZERO) }
+        let reservation = on!(
+            &self.db,
+            tx | t | {
+                let taken = sqlx::query(sql::RESERVE)
+                    .bind(&run)
+                    .bind(amount)
+                    .bind(call.ceiling.picodollars())
+                    .execute(&mut *t)
+                    .await?
+                    .rows_affected();
+                if taken == 1 {
+                    sqlx::query(sql::INSERT_CALL)
+                        .bind(&call.id)
+                        .bind(&run)
+                        .bind(i64::try_from(call.step).unwrap_or(i64::MAX))
+                        .bind(&call.model)
+                        .bind(amount)
+                        .bind(now.0)
+                        .execute(&mut *t)
+                        .await?;
+                    Reservation::Reserved
+                } else {
+                    let committed: Option<(i64,)> =
+                        sqlx::query_as(sql::GET_COMMITTED).bind(&run).fetch_optional(&mut *t).await?;
+                    let committed = Money::from_picodollars(committed.map_or(i64::MAX, |(c,)| c));
+                    Reservation::Refused { left: call.ceiling.minus(committed).max(Money::ZERO) }
+                }
             }
-        });
+        );
         Ok(reservation)
     }
 
@@ -71,18 +83,26 @@ impl Store {
     /// # Errors
     /// The database's.
     pub async fn settle<U: serde::Serialize>(&self, call: &str, cost: Money, usage: &U) -> Result<(), Error> {
-        on!(&self.db, tx |t| {
-            let open: Option<(String, i64)> =
-                sqlx::query_as(sql::FIND_OPEN_CALL).bind(call).fetch_optional(&mut *t).await?;
-            if let Some((run, reserved)) = open {
-                sqlx::query(sql::SETTLE_CALL)
-                    .bind(call).bind(cost.picodollars()).bind(to_json(usage))
-                    .execute(&mut *t).await?;
-                sqlx::query(sql::GIVE_BACK)
-                    .bind(run).bind(Money::from_picodollars(reserved).minus(cost).picodollars())
-                    .execute(&mut *t).await?;
+        on!(
+            &self.db,
+            tx | t | {
+                let open: Option<(String, i64)> =
+                    sqlx::query_as(sql::FIND_OPEN_CALL).bind(call).fetch_optional(&mut *t).await?;
+                if let Some((run, reserved)) = open {
+                    sqlx::query(sql::SETTLE_CALL)
+                        .bind(call)
+                        .bind(cost.picodollars())
+                        .bind(to_json(usage))
+                        .execute(&mut *t)
+                        .await?;
+                    sqlx::query(sql::GIVE_BACK)
+                        .bind(run)
+                        .bind(Money::from_picodollars(reserved).minus(cost).picodollars())
+                        .execute(&mut *t)
+                        .await?;
+                }
             }
-        });
+        );
         Ok(())
     }
 
@@ -91,8 +111,15 @@ impl Store {
     /// # Errors
     /// The database's.
     pub async fn spent_in_step(&self, run: RunId, step: u64) -> Result<Money, Error> {
-        let (sum,): (i64,) = on!(&self.db, read |c| sqlx::query_as(sql::SUM_STEP)
-            .bind(run.to_string()).bind(i64::try_from(step).unwrap_or(i64::MAX)).fetch_one(c).await?);
+        let (sum,): (i64,) = on!(
+            &self.db,
+            read | c
+                | sqlx::query_as(sql::SUM_STEP)
+                    .bind(run.to_string())
+                    .bind(i64::try_from(step).unwrap_or(i64::MAX))
+                    .fetch_one(c)
+                    .await?
+        );
         Ok(Money::from_picodollars(sum))
     }
 
@@ -102,7 +129,7 @@ impl Store {
     /// The database's; [`Error::Corrupt`] for a row that cannot be read.
     pub async fn list_usage<U: serde::de::DeserializeOwned>(&self, run: RunId) -> Result<Vec<(u64, U)>, Error> {
         let rows: Vec<Row> =
-            on!(&self.db, read |c| sqlx::query_as(sql::LIST_CALLS).bind(run.to_string()).fetch_all(c).await?);
+            on!(&self.db, read | c | sqlx::query_as(sql::LIST_CALLS).bind(run.to_string()).fetch_all(c).await?);
         let settled = rows.into_iter().filter_map(|(step, _, _, _, usage)| usage.map(|u| (step, u)));
         settled.map(|(step, usage)| Ok((step.unsigned_abs(), from_json(&usage, "model_call", run)?))).collect()
     }

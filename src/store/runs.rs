@@ -70,28 +70,47 @@ impl Store {
     pub async fn delegate(&self, to: &Repository, issue: NewIssue, policy: Policy, now: Stamp) -> Result<RunId, Error> {
         let NewIssue { id, title, body, done, base } = issue;
         let fresh = RunId::new();
-        let run = on!(&self.db, tx |t| {
-            let before: Option<(String,)> =
-                sqlx::query_as(sql::FIND_FIRST_RUN).bind(id.to_string()).fetch_optional(&mut *t).await?;
-            if let Some((run,)) = before {
-                return parse(&run, "run");
+        let run = on!(
+            &self.db,
+            tx | t | {
+                let before: Option<(String,)> =
+                    sqlx::query_as(sql::FIND_FIRST_RUN).bind(id.to_string()).fetch_optional(&mut *t).await?;
+                if let Some((run,)) = before {
+                    return parse(&run, "run");
+                }
+                let row = sqlx::query(sql::NEXT_ISSUE_NUMBER).bind(to.id.to_string()).fetch_one(&mut *t).await?;
+                let number = first(&row)?;
+                let issue =
+                    Issue { number: number.unsigned_abs(), title: clean(&title), body: clean(&body), done, base };
+                sqlx::query(sql::INSERT_ISSUE)
+                    .bind(id.to_string())
+                    .bind(to.id.to_string())
+                    .bind(number)
+                    .bind(&issue.title)
+                    .bind(&issue.body)
+                    .bind(to_json(&issue.done))
+                    .bind(&issue.base)
+                    .bind(now.0)
+                    .execute(&mut *t)
+                    .await?;
+                sqlx::query(sql::INSERT_RUN)
+                    .bind(fresh.to_string())
+                    .bind(id.to_string())
+                    .bind(1_i64)
+                    .bind(now.0)
+                    .execute(&mut *t)
+                    .await?;
+                let event = Event::Delegated { run: fresh, issue: Box::new(issue), policy: Box::new(policy) };
+                sqlx::query(sql::INSERT_EVENT)
+                    .bind(fresh.to_string())
+                    .bind(1_i64)
+                    .bind(now.0)
+                    .bind(to_json(&event))
+                    .execute(&mut *t)
+                    .await?;
+                fresh
             }
-            let row = sqlx::query(sql::NEXT_ISSUE_NUMBER).bind(to.id.to_string()).fetch_one(&mut *t).await?;
-            let number = first(&row)?;
-            let issue = Issue { number: number.unsigned_abs(), title: clean(&title), body: clean(&body), done, base };
-            sqlx::query(sql::INSERT_ISSUE)
-                .bind(id.to_string()).bind(to.id.to_string()).bind(number)
-                .bind(&issue.title).bind(&issue.body).bind(to_json(&issue.done)).bind(&issue.base).bind(now.0)
-                .execute(&mut *t).await?;
-            sqlx::query(sql::INSERT_RUN)
-                .bind(fresh.to_string()).bind(id.to_string()).bind(1_i64).bind(now.0)
-                .execute(&mut *t).await?;
-            let event = Event::Delegated { run: fresh, issue: Box::new(issue), policy: Box::new(policy) };
-            sqlx::query(sql::INSERT_EVENT)
-                .bind(fresh.to_string()).bind(1_i64).bind(now.0).bind(to_json(&event))
-                .execute(&mut *t).await?;
-            fresh
-        });
+        );
         Ok(run)
     }
 
@@ -101,7 +120,7 @@ impl Store {
     /// [`Error::Missing`] if there is no such run, [`Error::Corrupt`] for a row that cannot be read.
     pub async fn list_events(&self, run: RunId) -> Result<Vec<Stored>, Error> {
         let rows: Vec<(i64, i64, String)> =
-            on!(&self.db, read |c| sqlx::query_as(sql::LIST_EVENTS).bind(run.to_string()).fetch_all(c).await?);
+            on!(&self.db, read | c | sqlx::query_as(sql::LIST_EVENTS).bind(run.to_string()).fetch_all(c).await?);
         if rows.is_empty() {
             return Err(Error::Missing { what: "run", id: run.to_string() });
         }
@@ -124,18 +143,29 @@ impl Store {
     pub async fn intend(&self, run: &Run, event: &Event, now: Stamp) -> Result<Option<Run>, Error> {
         let mut next = run.clone();
         next.apply(event)?;
-        let moved = on!(&self.db, tx |t| {
-            let updated = sqlx::query(sql::UPDATE_RUN)
-                .bind(run.id.to_string()).bind(version(run)).bind(next.is_over())
-                .bind(next.outcome.as_ref().map(ToString::to_string))
-                .execute(&mut *t).await?.rows_affected();
-            if updated == 1 {
-                sqlx::query(sql::INSERT_EVENT)
-                    .bind(run.id.to_string()).bind(version(&next)).bind(now.0).bind(to_json(event))
-                    .execute(&mut *t).await?;
+        let moved = on!(
+            &self.db,
+            tx | t | {
+                let updated = sqlx::query(sql::UPDATE_RUN)
+                    .bind(run.id.to_string())
+                    .bind(version(run))
+                    .bind(next.is_over())
+                    .bind(next.outcome.as_ref().map(ToString::to_string))
+                    .execute(&mut *t)
+                    .await?
+                    .rows_affected();
+                if updated == 1 {
+                    sqlx::query(sql::INSERT_EVENT)
+                        .bind(run.id.to_string())
+                        .bind(version(&next))
+                        .bind(now.0)
+                        .bind(to_json(event))
+                        .execute(&mut *t)
+                        .await?;
+                }
+                updated == 0
             }
-            updated == 0
-        });
+        );
         Ok((!moved).then_some(next))
     }
 
@@ -157,8 +187,10 @@ impl Store {
     /// # Errors
     /// [`Error::Missing`] if there is no such run.
     pub async fn version(&self, run: RunId) -> Result<u64, Error> {
-        let row: Option<(i64,)> =
-            on!(&self.db, read |c| sqlx::query_as(sql::GET_RUN_VERSION).bind(run.to_string()).fetch_optional(c).await?);
+        let row: Option<(i64,)> = on!(
+            &self.db,
+            read | c | sqlx::query_as(sql::GET_RUN_VERSION).bind(run.to_string()).fetch_optional(c).await?
+        );
         row.map(|(v,)| v.unsigned_abs()).ok_or_else(|| Error::Missing { what: "run", id: run.to_string() })
     }
 
@@ -168,7 +200,7 @@ impl Store {
     /// [`Error::Missing`] if there is no such run.
     pub async fn get_run_row(&self, run: RunId) -> Result<RunRow, Error> {
         let row: Option<Row> =
-            on!(&self.db, read |c| sqlx::query_as(sql::GET_RUN_ROW).bind(run.to_string()).fetch_optional(c).await?);
+            on!(&self.db, read | c | sqlx::query_as(sql::GET_RUN_ROW).bind(run.to_string()).fetch_optional(c).await?);
         row.map(run_row).transpose()?.ok_or_else(|| Error::Missing { what: "run", id: run.to_string() })
     }
 
@@ -178,7 +210,7 @@ impl Store {
     /// The database's.
     pub async fn list_runs(&self, limit: u32) -> Result<Vec<RunRow>, Error> {
         let rows: Vec<Row> =
-            on!(&self.db, read |c| sqlx::query_as(sql::LIST_RUN_ROWS).bind(i64::from(limit)).fetch_all(c).await?);
+            on!(&self.db, read | c | sqlx::query_as(sql::LIST_RUN_ROWS).bind(i64::from(limit)).fetch_all(c).await?);
         rows.into_iter().map(run_row).collect()
     }
 
@@ -187,7 +219,7 @@ impl Store {
     /// # Errors
     /// The database's.
     pub async fn list_unfinished(&self) -> Result<Vec<RunId>, Error> {
-        let rows: Vec<(String,)> = on!(&self.db, read |c| sqlx::query_as(sql::LIST_UNFINISHED).fetch_all(c).await?);
+        let rows: Vec<(String,)> = on!(&self.db, read | c | sqlx::query_as(sql::LIST_UNFINISHED).fetch_all(c).await?);
         rows.iter().map(|(id,)| parse(id, "run")).collect()
     }
 }

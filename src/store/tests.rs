@@ -27,7 +27,13 @@ async fn with_run() -> (tempfile::TempDir, Store, Repository, RunId) {
 
 async fn delegate(store: &Store, repository: &Repository) -> RunId {
     let agent = AgentChoice { provider: "p".into(), model: "m".into(), effort: Effort::Medium };
-    let issue = NewIssue { id: IssueId::new(), title: "A NUL \0 in it".into(), body: String::new(), done: vec!["x".into()], base: "main".into() };
+    let issue = NewIssue {
+        id: IssueId::new(),
+        title: "A NUL \0 in it".into(),
+        body: String::new(),
+        done: vec!["x".into()],
+        base: "main".into(),
+    };
     store.delegate(repository, issue, second_reader(agent.clone(), agent), Stamp(2)).await.unwrap()
 }
 

@@ -23,14 +23,27 @@ impl Store {
     ///
     /// # Errors
     /// The database's.
-    pub async fn write_line<T: serde::Serialize + Sync>(&self, run: RunId, step: u64, what: &T, now: Stamp) -> Result<(), Error> {
-        on!(&self.db, tx |t| {
-            let row = sqlx::query(sql::NEXT_TRANSCRIPT).bind(run.to_string()).fetch_one(&mut *t).await?;
-            sqlx::query(sql::INSERT_TRANSCRIPT)
-                .bind(run.to_string()).bind(first(&row)?).bind(i64::try_from(step).unwrap_or(i64::MAX))
-                .bind(now.0).bind(to_json(what))
-                .execute(&mut *t).await?;
-        });
+    pub async fn write_line<T: serde::Serialize + Sync>(
+        &self,
+        run: RunId,
+        step: u64,
+        what: &T,
+        now: Stamp,
+    ) -> Result<(), Error> {
+        on!(
+            &self.db,
+            tx | t | {
+                let row = sqlx::query(sql::NEXT_TRANSCRIPT).bind(run.to_string()).fetch_one(&mut *t).await?;
+                sqlx::query(sql::INSERT_TRANSCRIPT)
+                    .bind(run.to_string())
+                    .bind(first(&row)?)
+                    .bind(i64::try_from(step).unwrap_or(i64::MAX))
+                    .bind(now.0)
+                    .bind(to_json(what))
+                    .execute(&mut *t)
+                    .await?;
+            }
+        );
         Ok(())
     }
 
@@ -38,9 +51,20 @@ impl Store {
     ///
     /// # Errors
     /// The database's; [`Error::Corrupt`] for a line that cannot be read.
-    pub async fn list_lines<T: serde::de::DeserializeOwned>(&self, run: RunId, limit: u32) -> Result<Vec<Line<T>>, Error> {
-        let rows: Vec<(i64, i64, String)> = on!(&self.db, read |c| sqlx::query_as(sql::LIST_TRANSCRIPT)
-            .bind(run.to_string()).bind(i64::from(limit)).fetch_all(c).await?);
+    pub async fn list_lines<T: serde::de::DeserializeOwned>(
+        &self,
+        run: RunId,
+        limit: u32,
+    ) -> Result<Vec<Line<T>>, Error> {
+        let rows: Vec<(i64, i64, String)> = on!(
+            &self.db,
+            read | c
+                | sqlx::query_as(sql::LIST_TRANSCRIPT)
+                    .bind(run.to_string())
+                    .bind(i64::from(limit))
+                    .fetch_all(c)
+                    .await?
+        );
         let line = |(step, at, text): (i64, i64, String)| {
             Ok(Line { step: step.unsigned_abs(), at: Stamp(at), what: from_json(&text, "transcript", run)? })
         };
@@ -51,9 +75,22 @@ impl Store {
     ///
     /// # Errors
     /// The database's; [`Error::Corrupt`].
-    pub async fn find_baseline(&self, of: RepositoryId, on: &CommitId, commands: &str) -> Result<Option<Vec<CheckRun>>, Error> {
-        let row: Option<(String,)> = on!(&self.db, read |c| sqlx::query_as(sql::FIND_BASELINE)
-            .bind(of.to_string()).bind(on.as_str()).bind(commands).fetch_optional(c).await?);
+    pub async fn find_baseline(
+        &self,
+        of: RepositoryId,
+        on: &CommitId,
+        commands: &str,
+    ) -> Result<Option<Vec<CheckRun>>, Error> {
+        let row: Option<(String,)> = on!(
+            &self.db,
+            read | c
+                | sqlx::query_as(sql::FIND_BASELINE)
+                    .bind(of.to_string())
+                    .bind(on.as_str())
+                    .bind(commands)
+                    .fetch_optional(c)
+                    .await?
+        );
         row.map(|(text,)| from_json(&text, "baseline", on)).transpose()
     }
 
@@ -61,10 +98,28 @@ impl Store {
     ///
     /// # Errors
     /// The database's.
-    pub async fn keep_baseline(&self, of: RepositoryId, on: &CommitId, commands: &str, runs: &[CheckRun], now: Stamp) -> Result<(), Error> {
+    pub async fn keep_baseline(
+        &self,
+        of: RepositoryId,
+        on: &CommitId,
+        commands: &str,
+        runs: &[CheckRun],
+        now: Stamp,
+    ) -> Result<(), Error> {
         let payload = to_json(&runs);
-        on!(&self.db, write |c| sqlx::query(sql::KEEP_BASELINE)
-            .bind(of.to_string()).bind(on.as_str()).bind(commands).bind(payload).bind(now.0).execute(c).await?);
+        on!(
+            &self.db,
+            write
+                | c
+                | sqlx::query(sql::KEEP_BASELINE)
+                    .bind(of.to_string())
+                    .bind(on.as_str())
+                    .bind(commands)
+                    .bind(payload)
+                    .bind(now.0)
+                    .execute(c)
+                    .await?
+        );
         Ok(())
     }
 }

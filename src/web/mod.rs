@@ -14,6 +14,7 @@ pub mod guard;
 pub mod output;
 pub mod page;
 pub mod pages;
+mod present;
 pub mod prose;
 pub mod view;
 pub mod words;
@@ -43,4 +44,11 @@ pub fn router<D: Desk>(desk: Arc<D>) -> Router {
         .layer(from_fn(guard::guard))
         // Outermost, so that even a refusal of the guard is a page with every header.
         .layer(from_fn(frame::frame))
+}
+
+/// Serves the pages until the listener fails or the future is dropped.
+pub async fn serve<D: Desk>(listener: tokio::net::TcpListener, desk: Arc<D>) {
+    if let Err(e) = axum::serve(listener, router(desk)).await {
+        tracing::error!(error = &e as &dyn std::error::Error, "the pages are no longer served");
+    }
 }

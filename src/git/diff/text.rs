@@ -68,7 +68,11 @@ fn header(text: &mut String, file: &DiffFile) {
     } else {
         String::new()
     };
-    let endings = if file.only_endings > 0 { format!(", line endings changed on {} lines", file.only_endings) } else { String::new() };
+    let endings = if file.only_endings > 0 {
+        format!(", line endings changed on {} lines", file.only_endings)
+    } else {
+        String::new()
+    };
     let counts = if file.is_binary {
         format!("binary, {} to {} bytes", file.sizes.0, file.sizes.1)
     } else {
@@ -96,7 +100,16 @@ fn push(text: &mut String, line: &Line) {
 fn is_generated(path: &[u8]) -> bool {
     let path = String::from_utf8_lossy(path).to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or_default();
-    let locks = ["cargo.lock", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "poetry.lock", "go.sum", "composer.lock", "uv.lock"];
+    let locks = [
+        "cargo.lock",
+        "package-lock.json",
+        "pnpm-lock.yaml",
+        "yarn.lock",
+        "poetry.lock",
+        "go.sum",
+        "composer.lock",
+        "uv.lock",
+    ];
     locks.contains(&name) || [".lock", ".min.js", ".map", ".snap"].iter().any(|end| name.ends_with(end))
 }
 
@@ -104,5 +117,9 @@ fn is_test(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or_default();
     let in_folder = lower.split('/').any(|part| matches!(part, "tests" | "test" | "spec" | "__tests__"));
-    in_folder || name.starts_with("test_") || name.contains("_test.") || name.contains(".test.") || name.contains(".spec.")
+    in_folder
+        || name.starts_with("test_")
+        || name.contains("_test.")
+        || name.contains(".test.")
+        || name.contains(".spec.")
 }

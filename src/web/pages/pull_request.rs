@@ -39,7 +39,10 @@ pub struct View {
 }
 
 /// Answers `GET /runs/{run}/pull-request`.
-pub(in crate::web) async fn show<D: Desk>(State(desk): State<Arc<D>>, Path(run): Path<String>) -> Result<Page<View>, Error> {
+pub(in crate::web) async fn show<D: Desk>(
+    State(desk): State<Arc<D>>,
+    Path(run): Path<String>,
+) -> Result<Page<View>, Error> {
     let run: RunId = run.parse().map_err(|_| Error::NotFound(Missing::Run))?;
     desk.pull_request(run).await?.map(Page).ok_or(Error::NotFound(Missing::PullRequest))
 }

@@ -10,12 +10,12 @@ use axum::extract::{Path, State};
 
 use crate::cycle::id::RunId;
 use crate::web::desk::Desk;
+use crate::web::diff;
 use crate::web::error::{Error, Missing};
 use crate::web::page::Page;
 use crate::web::prose::{self, Line};
 use crate::web::view::{Badge, Hash, Meter, Tone};
 use crate::web::words::{self, When};
-use crate::web::diff;
 
 use timeline::{Finding, Group};
 
@@ -144,7 +144,10 @@ pub struct Who {
 }
 
 /// Answers `GET /runs/{run}`.
-pub(in crate::web) async fn show<D: Desk>(State(desk): State<Arc<D>>, Path(run): Path<String>) -> Result<Page<View>, Error> {
+pub(in crate::web) async fn show<D: Desk>(
+    State(desk): State<Arc<D>>,
+    Path(run): Path<String>,
+) -> Result<Page<View>, Error> {
     let run: RunId = run.parse().map_err(|_| Error::NotFound(Missing::Run))?;
     desk.run(run).await?.map(Page).ok_or(Error::NotFound(Missing::Run))
 }

@@ -58,11 +58,8 @@ impl World {
         let mut dice = Rng::with_seed(seed);
         let checks = (0..dice.u8(0..4)).map(|n| check(n, dice.u8(..100) < 80)).collect();
         let protected = if dice.u8(..100) < 15 { vec!["ci/**".to_owned()] } else { Vec::new() };
-        let rules = Rules {
-            accept_without_checks: dice.u8(..100) < 20,
-            strict_baseline: dice.u8(..100) < 20,
-            protected,
-        };
+        let rules =
+            Rules { accept_without_checks: dice.u8(..100) < 20, strict_baseline: dice.u8(..100) < 20, protected };
         Self {
             trouble: [0, 2, 12][dice.usize(..3)],
             trees: dice.u8(2..7),
@@ -188,13 +185,15 @@ impl World {
     }
 
     fn change(&mut self, run: &Run) -> Change {
-        let stay = run.pass().and_then(|p| run.passes.get(usize::from(p.number).saturating_sub(2))).and_then(|p| p.change());
+        let stay =
+            run.pass().and_then(|p| run.passes.get(usize::from(p.number).saturating_sub(2))).and_then(|p| p.change());
         let lowest = u8::from(self.dice.u8(..100) < 85);
         let tree = match stay {
             Some(change) if self.dice.u8(..100) < 25 => change.tree.clone(),
             _ => tree(self.dice.u8(lowest..self.trees)),
         };
-        let protected = if self.rules.protected.is_empty() || self.dice.u8(..100) < 30 { vec![] } else { vec!["ci/x".into()] };
+        let protected =
+            if self.rules.protected.is_empty() || self.dice.u8(..100) < 30 { vec![] } else { vec!["ci/x".into()] };
         Change { commit: commit(1), tree, left_out: vec![], protected, files: 1, added: 1, removed: 0 }
     }
 
@@ -252,7 +251,13 @@ impl World {
     fn cited(&mut self, pass: u8) -> Cited {
         let severity = [Severity::Blocker, Severity::High, Severity::Medium, Severity::Low][self.dice.usize(..4)];
         let cites = Cites::Lines { path: "a.rs".into(), base: false, from: 1, to: 1 };
-        let finding = Finding { severity, citation: Some(cites), uncited: None, text: format!("found in {pass}"), evidence: "e".into() };
+        let finding = Finding {
+            severity,
+            citation: Some(cites),
+            uncited: None,
+            text: format!("found in {pass}"),
+            evidence: "e".into(),
+        };
         let careful = self.careful;
         let citation = if self.one_in_hundred(careful) {
             let late = self.late;
@@ -275,7 +280,9 @@ impl World {
             let good = self.dice.u8(..100) < often;
             let ruling = match (id.starts_with('R'), good) {
                 (true, true) => RulingKind::Met,
-                (true, false) => [RulingKind::NotMet, RulingKind::CannotJudge, RulingKind::Closed][self.dice.usize(..3)],
+                (true, false) => {
+                    [RulingKind::NotMet, RulingKind::CannotJudge, RulingKind::Closed][self.dice.usize(..3)]
+                }
                 (false, true) => RulingKind::Closed,
                 (false, false) => [RulingKind::StillOpen, RulingKind::StillOpen, RulingKind::Met][self.dice.usize(..3)],
             };

@@ -158,7 +158,9 @@ impl Oracle {
         let meanings: Vec<Means> = preparation
             .checks
             .iter()
-            .map(|c| means(&of(&self.base, &c.name).unwrap_or_default(), &of(runs, &c.name).unwrap_or_default(), c.required))
+            .map(|c| {
+                means(&of(&self.base, &c.name).unwrap_or_default(), &of(runs, &c.name).unwrap_or_default(), c.required)
+            })
             .collect();
         self.meanings = Some((tree.clone(), meanings));
         if !self.required().contains(&Means::CouldNotRun) {
@@ -237,7 +239,8 @@ impl Oracle {
 
     /// The conditions of acceptance, one by one.
     pub(super) fn may_accept(&self) -> bool {
-        let signed = matches!(&self.review, Some(Reviewed::Verdict { verdict, read_the_diff: true, .. }) if verdict.approved);
+        let signed =
+            matches!(&self.review, Some(Reviewed::Verdict { verdict, read_the_diff: true, .. }) if verdict.approved);
         let some_ran = self.required().iter().any(|m| *m != Means::CouldNotRun) || self.may_go_unchecked();
         signed
             && self.on_this_tree()

@@ -31,11 +31,8 @@ struct Walk {
 pub(super) fn walk(seed: u64, visits: &mut Visits) {
     let mut world = World::new(seed);
     let run = world.run();
-    let delegated = Event::Delegated {
-        run: run.id,
-        issue: Box::new(run.issue.clone()),
-        policy: Box::new(run.policy.clone()),
-    };
+    let delegated =
+        Event::Delegated { run: run.id, issue: Box::new(run.issue.clone()), policy: Box::new(run.policy.clone()) };
     let oracle = Oracle::new(run.policy.clone());
     let mut walk = Walk { seed, world, run, events: vec![delegated], oracle, awaited: None, cancelled_at: None };
     while walk.advance(visits) {}
@@ -121,7 +118,8 @@ impl Walk {
         let is_row = situation.then.contains(&next);
         let may_stop_before = situation.then.contains(&"revise") || situation.row.starts_with("rejected");
         let is_earlier = BEFORE_THE_TABLE.contains(&next) && (may_stop_before || situation.row.contains("protected"));
-        let is_earlier = is_earlier || (BEFORE_THE_TABLE.contains(&next) && situation.row.contains("no required check"));
+        let is_earlier =
+            is_earlier || (BEFORE_THE_TABLE.contains(&next) && situation.row.contains("no required check"));
         let is_ceiling = ceiling.contains(&next) && situation.then.contains(&"revise");
         assert!(is_row || is_earlier || is_ceiling, "seed {}: after `{}` came `{next}`", self.seed, situation.row);
     }

@@ -107,7 +107,10 @@ impl Sample<'_> {
 
     fn failed_before(&self) -> Check {
         let note = self.line("Failed at the baseline with the same failing tests: no postgres on this machine.");
-        Check { note: Some(note), ..self.check("test-postgres", self.badge(Tone::Warn, "failed before too"), "exit 101", "2 s") }
+        Check {
+            note: Some(note),
+            ..self.check("test-postgres", self.badge(Tone::Warn, "failed before too"), "exit 101", "2 s")
+        }
     }
 
     fn regressed(&self) -> Check {
@@ -149,16 +152,54 @@ impl Sample<'_> {
             line(Kind::Same, ""),
             line(Kind::Added, "#[test]"),
             line(Kind::Added, "fn negative_refund() {"),
-            line(Kind::Added, "    assert_eq!(split(-1000, 3).iter().sum::<i64>(), -1000, \"the parts of a negative refund add up to the refund itself\");"),
+            line(
+                Kind::Added,
+                "    assert_eq!(split(-1000, 3).iter().sum::<i64>(), -1000, \"the parts of a negative refund add up to the refund itself\");",
+            ),
             line(Kind::Added, "}"),
         ];
-        let file = |path: &str, change, added, removed, hunks, note| File { path: self.say(path), change, added, removed, hunks, note };
+        let file = |path: &str, change, added, removed, hunks, note| File {
+            path: self.say(path),
+            change,
+            added,
+            removed,
+            hunks,
+            note,
+        };
         let files = vec![
-            file("src/split.rs", Change::Modified, 2, 2, vec![Hunk::new(self.say("@@ -38,6 +38,6 @@ impl Refund"), 38, 38, lines)], None),
-            file("tests/split.rs", Change::Modified, 4, 0, vec![Hunk::new(self.say("@@ -17,0 +18,4 @@"), 17, 17, tests)], None),
+            file(
+                "src/split.rs",
+                Change::Modified,
+                2,
+                2,
+                vec![Hunk::new(self.say("@@ -38,6 +38,6 @@ impl Refund"), 38, 38, lines)],
+                None,
+            ),
+            file(
+                "tests/split.rs",
+                Change::Modified,
+                4,
+                0,
+                vec![Hunk::new(self.say("@@ -17,0 +18,4 @@"), 17, 17, tests)],
+                None,
+            ),
             file("docs/split.png", Change::Added, 0, 0, Vec::new(), Some(FileNote::Binary)),
-            file("tests/fixtures/all.json", Change::Renamed { from: self.say("fixtures/all.json") }, 14_210, 3, Vec::new(), Some(FileNote::TooLong { lines: 14_213 })),
-            file("scripts/check", Change::Modified, 0, 0, Vec::new(), Some(FileNote::Mode { from: self.say("100644"), to: self.say("100755") })),
+            file(
+                "tests/fixtures/all.json",
+                Change::Renamed { from: self.say("fixtures/all.json") },
+                14_210,
+                3,
+                Vec::new(),
+                Some(FileNote::TooLong { lines: 14_213 }),
+            ),
+            file(
+                "scripts/check",
+                Change::Modified,
+                0,
+                0,
+                Vec::new(),
+                Some(FileNote::Mode { from: self.say("100644"), to: self.say("100755") }),
+            ),
         ];
         Diff { title: self.say(title), files, open }
     }
@@ -173,8 +214,14 @@ impl Sample<'_> {
             used: vec![self.say("service, not agent")],
             ..self.step(3, Tone::Good, "Ran the checks on the base", 0, "63 s", &[])
         };
-        let facts = Facts::new(vec![self.fact("main", "8f31c02", Tone::Plain), self.fact("checks found in Cargo.toml", "3", Tone::Plain)]);
-        let prepared = Step { parts: vec![Part::Facts(facts)], ..self.step(1, Tone::Good, "Prepared the work tree", 0, "210 ms", &[]) };
+        let facts = Facts::new(vec![
+            self.fact("main", "8f31c02", Tone::Plain),
+            self.fact("checks found in Cargo.toml", "3", Tone::Plain),
+        ]);
+        let prepared = Step {
+            parts: vec![Part::Facts(facts)],
+            ..self.step(1, Tone::Good, "Prepared the work tree", 0, "210 ms", &[])
+        };
         Group {
             anchor: "prepare".into(),
             title: self.say("Before"),
@@ -215,25 +262,42 @@ impl Sample<'_> {
         ]);
         let parts = vec![
             Part::Facts(facts),
-            self.claim("implementer", "Splits now hand the remainder to the first parts, so the sum always matches. All tests pass."),
+            self.claim(
+                "implementer",
+                "Splits now hand the remainder to the first parts, so the sum always matches. All tests pass.",
+            ),
             Part::Diff(self.small_diff("Against the base", false)),
         ];
         Step { parts, ..self.step(event, Tone::Good, "Did the work", minute, "1 min 40 s", &["$0.28", "31k tokens"]) }
     }
 
     fn ran_the_checks(&self, event: u64, minute: i64, tone: Tone, checks: Vec<Check>) -> Step {
-        Step { parts: vec![Part::Checks(checks)], ..self.step(event, tone, "Ran the checks", minute, "66 s", &["service, not agent"]) }
+        Step {
+            parts: vec![Part::Checks(checks)],
+            ..self.step(event, tone, "Ran the checks", minute, "66 s", &["service, not agent"])
+        }
     }
 
     fn first_review(&self, fate: Badge) -> Step {
-        let remark = Remark { why: self.say("low"), cites: self.say("src/split.rs:12"), text: self.prose("`n` could be named `parts`.") };
+        let remark = Remark {
+            why: self.say("low"),
+            cites: self.say("src/split.rs:12"),
+            text: self.prose("`n` could be named `parts`."),
+        };
         let discarded = vec![
             Discarded { cites: String::new(), reason: self.say("cites nothing") },
-            Discarded { cites: self.say("src/split.rs:412"), reason: self.say("the file has 96 lines, line 412 does not exist") },
+            Discarded {
+                cites: self.say("src/split.rs:412"),
+                reason: self.say("the file has 96 lines, line 412 does not exist"),
+            },
         ];
         Step {
             badge: Some(self.badge(Tone::Bad, "rejected")),
-            parts: vec![Part::Findings(vec![self.finding(fate)]), Part::Remarks(vec![remark]), Part::Discarded(discarded)],
+            parts: vec![
+                Part::Findings(vec![self.finding(fate)]),
+                Part::Remarks(vec![remark]),
+                Part::Discarded(discarded),
+            ],
             ..self.step(20, Tone::Bad, "Reviewed the work", 5, "48 s", &["$0.13", "12k tokens"])
         }
     }
@@ -303,7 +367,14 @@ impl Sample<'_> {
     fn accepted(&self) -> View {
         let sentence = "Two passes: the first change fixed the split, but the reviewer showed that negative refunds still lose a cent (`src/split.rs:41`); \
                         the second closed it. 3 of 4 checks pass on the delivered tree; the fourth failed before anyone changed anything.";
-        let checks = || vec![self.passed("build", "21 s"), self.passed("lint", "9 s"), self.passed("test", "34 s"), self.failed_before()];
+        let checks = || {
+            vec![
+                self.passed("build", "21 s"),
+                self.passed("lint", "9 s"),
+                self.passed("test", "34 s"),
+                self.failed_before(),
+            ]
+        };
         let first = vec![
             self.did_the_work(10, 2),
             self.ran_the_checks(15, 4, Tone::Good, checks()),
@@ -329,7 +400,10 @@ impl Sample<'_> {
         };
         let approved = Step {
             badge: Some(self.badge(Tone::Good, "approved")),
-            parts: vec![Part::Rulings(vec![ruling]), self.claim("reviewer", "The sum is exact for both signs. Nothing else stands out.")],
+            parts: vec![
+                Part::Rulings(vec![ruling]),
+                self.claim("reviewer", "The sum is exact for both signs. Nothing else stands out."),
+            ],
             ..self.step(34, Tone::Good, "Reviewed the work", 8, "10 s", &["$0.10", "9k tokens"])
         };
         let second = vec![fixed, self.ran_the_checks(30, 7, Tone::Good, checks()), approved];
@@ -388,12 +462,36 @@ impl Sample<'_> {
             }),
             groups: vec![
                 self.prepare(),
-                self.pass(1, self.badge(Tone::Warn, "no verdict"), None, vec![self.did_the_work(10, 2), self.ran_the_checks(15, 4, Tone::Good, vec![self.passed("build", "21 s"), could_not_run]), unread]),
-                self.pass(2, self.badge(Tone::Bad, "sent back"), Some("`F1` and `test` went back"), vec![self.first_review(self.badge(Tone::Bad, "still open"))]),
-                self.pass(3, self.badge(Tone::Bad, "not accepted"), Some("approved, but `test` regressed"), vec![
-                    self.ran_the_checks(30, 7, Tone::Bad, vec![self.regressed(), self.passed("build", "21 s"), flaky]),
-                    contradiction,
-                ]),
+                self.pass(
+                    1,
+                    self.badge(Tone::Warn, "no verdict"),
+                    None,
+                    vec![
+                        self.did_the_work(10, 2),
+                        self.ran_the_checks(15, 4, Tone::Good, vec![self.passed("build", "21 s"), could_not_run]),
+                        unread,
+                    ],
+                ),
+                self.pass(
+                    2,
+                    self.badge(Tone::Bad, "sent back"),
+                    Some("`F1` and `test` went back"),
+                    vec![self.first_review(self.badge(Tone::Bad, "still open"))],
+                ),
+                self.pass(
+                    3,
+                    self.badge(Tone::Bad, "not accepted"),
+                    Some("approved, but `test` regressed"),
+                    vec![
+                        self.ran_the_checks(
+                            30,
+                            7,
+                            Tone::Bad,
+                            vec![self.regressed(), self.passed("build", "21 s"), flaky],
+                        ),
+                        contradiction,
+                    ],
+                ),
                 self.delivery("Marked `needs-review`: the text says that nobody signed this off, and why."),
             ],
             budget: Budget {
@@ -408,12 +506,25 @@ impl Sample<'_> {
 
     fn failed(&self) -> View {
         let sentence = "Nothing was started: the base branch `relase/2` does not exist in this repository.";
-        let printed = Printed { title: self.say("What git said"), output: Output::new(&self.say("reference 'refs/heads/relase/2' not found"), 0) };
+        let printed = Printed {
+            title: self.say("What git said"),
+            output: Output::new(&self.say("reference 'refs/heads/relase/2' not found"), 0),
+        };
         let step = Step {
-            parts: vec![self.note(Tone::Bad, "No branch `relase/2`. The repository has `main` and `release/2`."), Part::Printed(printed)],
+            parts: vec![
+                self.note(Tone::Bad, "No branch `relase/2`. The repository has `main` and `release/2`."),
+                Part::Printed(printed),
+            ],
             ..self.step(1, Tone::Bad, "Prepared the work tree", 0, "40 ms", &[])
         };
-        let group = Group { badge: self.badge(Tone::Bad, "failed"), steps: vec![step], gist: None, tree: None, open: true, ..self.prepare() };
+        let group = Group {
+            badge: self.badge(Tone::Bad, "failed"),
+            steps: vec![step],
+            gist: None,
+            tree: None,
+            open: true,
+            ..self.prepare()
+        };
         let base = self.base(Tone::Bad, "Failed · prepare_failed", sentence);
         View {
             heading: Heading { commit: None, base: self.say("relase/2"), ..base.heading },
@@ -436,8 +547,13 @@ impl Sample<'_> {
 
     fn running(&self) -> View {
         let reviewing = Step { took: None, ..self.step(20, Tone::Live, "Reviewing the work", 5, "", &[]) };
-        let steps = vec![self.did_the_work(10, 2), self.ran_the_checks(15, 4, Tone::Good, vec![self.passed("build", "21 s"), self.passed("test", "34 s")]), reviewing];
-        let base = self.base(Tone::Live, "Going on", "Pass 1 is written and its checks pass; the second agent is reading it.");
+        let steps = vec![
+            self.did_the_work(10, 2),
+            self.ran_the_checks(15, 4, Tone::Good, vec![self.passed("build", "21 s"), self.passed("test", "34 s")]),
+            reviewing,
+        ];
+        let base =
+            self.base(Tone::Live, "Going on", "Pass 1 is written and its checks pass; the second agent is reading it.");
         View {
             now: Some(Now {
                 doing: self.say("Reviewing the work of pass 1"),
@@ -445,8 +561,14 @@ impl Sample<'_> {
                 waiting: None,
                 as_of: When::clock(TEN + 370),
             }),
-            groups: vec![self.prepare(), Group { tree: None, ..self.pass(1, self.badge(Tone::Live, "going on"), None, steps) }],
-            budget: Budget { money: Meter { used: self.say("—"), thousandths: None, ..base.budget.money }, ..base.budget },
+            groups: vec![
+                self.prepare(),
+                Group { tree: None, ..self.pass(1, self.badge(Tone::Live, "going on"), None, steps) },
+            ],
+            budget: Budget {
+                money: Meter { used: self.say("—"), thousandths: None, ..base.budget.money },
+                ..base.budget
+            },
             result: Outcome { delivery: self.badge(Tone::Plain, "not yet"), note: None, branch: None, label: None },
             ..base
         }
@@ -461,7 +583,10 @@ impl Sample<'_> {
     fn cancelled(&self) -> View {
         let cut = Step {
             badge: Some(self.badge(Tone::Plain, "cancelled")),
-            parts: vec![self.note(Tone::Plain, "Ended 0.4 s after it was asked for. The tree that it left is kept and was not pushed.")],
+            parts: vec![self.note(
+                Tone::Plain,
+                "Ended 0.4 s after it was asked for. The tree that it left is kept and was not pushed.",
+            )],
             ..self.step(10, Tone::Plain, "Did the work", 2, "48 s", &["$0.07", "6k tokens"])
         };
         View {
@@ -472,25 +597,50 @@ impl Sample<'_> {
                 branch: None,
                 label: None,
             },
-            ..self.base(Tone::Plain, "Cancelled", "Cancelled in pass 1 while the work was being done; nothing was pushed.")
+            ..self.base(
+                Tone::Plain,
+                "Cancelled",
+                "Cancelled in pass 1 while the work was being done; nothing was pushed.",
+            )
         }
     }
 
     fn crashed(&self) -> View {
-        let printed = Printed { title: self.say("The end of what it printed"), output: Output::new(&self.say("thread 'main' panicked: connection reset"), 0) };
+        let printed = Printed {
+            title: self.say("The end of what it printed"),
+            output: Output::new(&self.say("thread 'main' panicked: connection reset"), 0),
+        };
         let crash = Step {
             badge: Some(self.badge(Tone::Bad, "crashed")),
             parts: vec![
-                self.note(Tone::Bad, "The agent's answer broke off three times: `connection reset by peer`. No pass is charged for it."),
+                self.note(
+                    Tone::Bad,
+                    "The agent's answer broke off three times: `connection reset by peer`. No pass is charged for it.",
+                ),
                 Part::Printed(printed),
                 Part::Diff(Diff { title: self.say("What it had changed"), files: Vec::new(), open: false }),
             ],
             ..self.step(10, Tone::Bad, "Did the work", 2, "12 s", &["—"])
         };
-        let base = self.base(Tone::Bad, "Failed · first_pass_crashed", "The first writing step crashed before anything was kept; there is nothing to deliver.");
+        let base = self.base(
+            Tone::Bad,
+            "Failed · first_pass_crashed",
+            "The first writing step crashed before anything was kept; there is nothing to deliver.",
+        );
         View {
-            groups: vec![self.prepare(), Group { tree: None, ..self.pass(1, self.badge(Tone::Bad, "crashed"), Some("not reviewed"), vec![crash]) }],
-            result: Outcome { delivery: self.badge(Tone::Plain, "nothing to deliver"), note: None, branch: None, label: None },
+            groups: vec![
+                self.prepare(),
+                Group {
+                    tree: None,
+                    ..self.pass(1, self.badge(Tone::Bad, "crashed"), Some("not reviewed"), vec![crash])
+                },
+            ],
+            result: Outcome {
+                delivery: self.badge(Tone::Plain, "nothing to deliver"),
+                note: None,
+                branch: None,
+                label: None,
+            },
             ..base
         }
     }
