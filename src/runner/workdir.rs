@@ -108,7 +108,7 @@ pub(super) async fn import(ports: &Ports, task: &Task<'_>, tree: &Tree) -> Resul
     let preparation = task.run.preparation.clone();
     let (base_tree, base) = preparation.as_ref().map(|p| (p.tree.clone(), p.base.clone())).ok_or(git::Error::NoBase)?;
     let info = commit_info(task, parent(task.run, &base));
-    let globs = protected(preparation.map(|p| p.rules.protected).unwrap_or_default());
+    let globs = protected(&preparation.map(|p| p.rules.protected).unwrap_or_default());
     blocking(move || -> Result<Change, Error> {
         backend.take_back(&path)?;
         let imported = repo.import(&path, &base_tree, &ImportLimits::default())?;
@@ -147,7 +147,7 @@ fn commit_info(task: &Task<'_>, parent: CommitId) -> CommitInfo {
     }
 }
 
-fn protected(globs: Vec<String>) -> GlobSet {
+fn protected(globs: &[String]) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in globs.iter().filter_map(|g| Glob::new(g).ok()) {
         set.add(glob);
