@@ -1,1 +1,4 @@
 //! (being written)
+
+pub mod body;
+pub mod inert;

@@ -177,7 +177,7 @@ impl Sample<'_> {
         let prepared = Step { parts: vec![Part::Facts(facts)], ..self.step(1, Tone::Good, "Prepared the work tree", 0, "210 ms", &[]) };
         Group {
             anchor: "prepare".into(),
-            title: self.say("Before"),
+            title: self.say("Preparation"),
             badge: self.badge(Tone::Good, "ready"),
             gist: Some(self.line("2 checks pass on the base, `test-postgres` fails there")),
             money: None,
