@@ -14,6 +14,7 @@ pub mod guard;
 pub mod output;
 pub mod page;
 pub mod pages;
+pub mod path;
 pub mod prose;
 pub mod view;
 pub mod words;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::State;
 
 use crate::cycle::id::RunId;
 use crate::web::desk::Desk;
 use crate::web::error::{Error, Missing};
 use crate::web::page::Page;
+use crate::web::path::Named;
 use crate::web::view::{Badge, Hash};
 use crate::web::words::When;
 
@@ -39,8 +40,7 @@ pub struct View {
 }
 
 /// Answers `GET /runs/{run}/pull-request`.
-pub(in crate::web) async fn show<D: Desk>(State(desk): State<Arc<D>>, Path(run): Path<String>) -> Result<Page<View>, Error> {
-    let run: RunId = run.parse().map_err(|_| Error::NotFound(Missing::Run))?;
+pub(in crate::web) async fn show<D: Desk>(State(desk): State<Arc<D>>, Named(run): Named) -> Result<Page<View>, Error> {
     desk.pull_request(run).await?.map(Page).ok_or(Error::NotFound(Missing::PullRequest))
 }
 

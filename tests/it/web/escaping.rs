@@ -71,7 +71,7 @@ fn no_text_in_any_slot_becomes_markup() {
 /// Newlines, controls, bidirectional overrides, and text that looks like what the pages parse.
 #[test]
 fn odd_text_in_any_slot_leaves_a_whole_page() {
-    let long = "x".repeat(100_000);
+    let long = "x".repeat(20_000);
     let odd = [
         "", " ", "\n", "a\r\n\r\nb", "\0", "\u{1b}]8;;https://evil.example\u{7}x", "\u{202e}gnp.exe", "\u{feff}", "`", "``", "```", "```\n", "`<b>`",
         "```html\n<script>\n```", "\u{fffe}", "é", "日本語", "العربية", "👩‍💻", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", "\u{e0041}", &long,

@@ -1,15 +1,32 @@
 //! An oracle for markup: a strict reader of what our own templates can produce, and of nothing else.
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+type Names = LazyLock<BTreeSet<&'static str>>;
+
 /// The elements that our templates use.
-const ELEMENTS: &str = "html head meta title link body header footer main nav aside section article a svg symbol circle path use rect \
+static ELEMENTS: Names = LazyLock::new(|| {
+    "html head meta title link body header footer main nav aside section article a svg symbol circle path use rect \
     h1 h2 h3 p span b bdi br code pre time ul ol li dl dt dd details summary meter div table tbody tr td mark form label input \
-    textarea select option button";
+    textarea select option button"
+        .split_whitespace()
+        .collect()
+});
 /// The elements that have no end tag.
-const VOID: &str = "meta link br input circle path use rect";
+static VOID: Names = LazyLock::new(|| {
+    "meta link br input circle path use rect"
+        .split_whitespace()
+        .collect()
+});
 /// The attributes that our templates use; none can carry a script or a style.
-const ATTRIBUTES: &str = "lang charset name content rel type href class id title aria-hidden aria-label aria-labelledby \
+static ATTRIBUTES: Names = LazyLock::new(|| {
+    "lang charset name content rel type href class id title aria-hidden aria-label aria-labelledby \
     aria-current aria-invalid aria-describedby aria-level role viewbox d cx cy r datetime dir tabindex open for method action \
-    accept-charset value required autocomplete autocapitalize spellcheck inputmode rows selected min max colspan";
+    accept-charset value required autocomplete autocapitalize spellcheck inputmode rows selected min max colspan"
+        .split_whitespace()
+        .collect()
+});
 
 /// Reads a page; what it says, without its markup and with entities resolved.
 ///
@@ -54,7 +71,7 @@ fn split_tag(tag: &str) -> Result<(&str, &str), String> {
 fn start_tag(tag: &str) -> Result<Option<String>, String> {
     let (tag, closed) = tag.strip_suffix('/').map_or((tag, false), |t| (t, true));
     let (name, mut rest) = tag.split_once([' ', '\n']).unwrap_or((tag, ""));
-    if !knows(ELEMENTS, name) {
+    if !knows(&ELEMENTS, name) {
         return Err(format!("element <{name}>"));
     }
     loop {
@@ -73,11 +90,11 @@ fn start_tag(tag: &str) -> Result<Option<String>, String> {
         check(attribute, value)?;
         rest = after;
     }
-    Ok((!closed && !knows(VOID, name)).then(|| name.to_owned()))
+    Ok((!closed && !knows(&VOID, name)).then(|| name.to_owned()))
 }
 
 fn check(attribute: &str, value: &str) -> Result<(), String> {
-    if !knows(ATTRIBUTES, &attribute.to_ascii_lowercase()) {
+    if !knows(&ATTRIBUTES, &attribute.to_ascii_lowercase()) {
         return Err(format!("attribute {attribute}"));
     }
     let value = resolve(value)?;
@@ -86,8 +103,8 @@ fn check(attribute: &str, value: &str) -> Result<(), String> {
     if leads && !own { Err(format!("{attribute} leads to {value}")) } else { Ok(()) }
 }
 
-fn knows(list: &str, name: &str) -> bool {
-    list.split_whitespace().any(|known| known == name)
+fn knows(list: &Names, name: &str) -> bool {
+    list.contains(name)
 }
 
 /// Resolves numeric entities; a bare `&`, `"`… in text would be a value that was not escaped.

@@ -44,6 +44,7 @@ fn every_answer(service: &Service) -> Vec<(&'static str, u16, Answer)> {
         ("no such run", 404, service.get("/runs/00000000-0000-0000-0000-0000000000ff")),
         ("no run id", 404, service.get("/runs/%3Cscript%3E")),
         ("no text", 404, service.get("/runs/%ff%00")),
+        ("no text in a file's address", 404, service.get("/static/%ff/app.css")),
         ("no pull request", 404, service.get(&format!("/runs/{FAILING}/pull-request"))),
         ("another method", 405, service.post("/", &[])),
         ("an unknown method", 405, service.send("PURGE", "/delegate", &[("host", &host), ("sec-fetch-site", "same-origin")], b"")),
