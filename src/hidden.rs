@@ -34,7 +34,14 @@ fn is_hidden(c: char, before: Option<char>) -> bool {
         '\n' | '\r' | '\t' => false,
         // Zero-width (non-)joiners spell Persian and Hindi words and join emoji; text and emoji style selectors follow a symbol.
         '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}' => before.is_none_or(|b| b.is_ascii()),
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180b}'..='\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' => true,
+        '\u{ad}'
+        | '\u{61c}'
+        | '\u{115f}'
+        | '\u{1160}'
+        | '\u{180b}'..='\u{180e}'
+        | '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}' => true,
         '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' => true,
         '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}' => true,
         c => c.is_control(),
@@ -54,7 +61,8 @@ mod tests {
 
     #[test]
     fn words_and_emoji_of_every_script_stay_as_they_are() {
-        for text in ["می‌خواهم", "क्‍ष", "👩‍💻 ❤️", "日本語", "tab\there\r\n", "naïve", ""] {
+        for text in ["می‌خواهم", "क्‍ष", "👩‍💻 ❤️", "日本語", "tab\there\r\n", "naïve", ""]
+        {
             assert!(matches!(reveal(text), Cow::Borrowed(_)), "{text:?}");
         }
     }

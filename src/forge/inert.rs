@@ -110,7 +110,12 @@ pub(super) fn break_closing(line: &str) -> String {
 }
 
 fn is_closing(word: &str) -> bool {
-    let letters = word.trim_end_matches(':').rsplit(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default().to_ascii_lowercase();
+    let letters = word
+        .trim_end_matches(':')
+        .rsplit(|c: char| !c.is_ascii_alphabetic())
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let stem = CLOSING.iter().find_map(|stem| letters.strip_prefix(stem));
     stem.is_some_and(|ending| ENDINGS.contains(&ending))
 }
@@ -118,7 +123,9 @@ fn is_closing(word: &str) -> bool {
 /// `Signed-off-by: someone` is `Signed-off-by : someone`: not a trailer of a commit.
 fn break_trailer(line: &str) -> String {
     match line.split_once(':') {
-        Some((name, value)) if name.len() >= 3 && name.to_ascii_lowercase().trim_start().ends_with("-by") => format!("{name} :{value}"),
+        Some((name, value)) if name.len() >= 3 && name.to_ascii_lowercase().trim_start().ends_with("-by") => {
+            format!("{name} :{value}")
+        }
         Some(_) | None => line.to_owned(),
     }
 }
@@ -168,7 +175,19 @@ mod tests {
 
     #[test]
     fn nothing_is_closed_in_any_form_of_the_words() {
-        for word in ["Fixes", "fix", "FIXED", "fixing", "Closes:", "closed", "close", "resolves", "Resolved", "implements", "(fixes"] {
+        for word in [
+            "Fixes",
+            "fix",
+            "FIXED",
+            "fixing",
+            "Closes:",
+            "closed",
+            "close",
+            "resolves",
+            "Resolved",
+            "implements",
+            "(fixes",
+        ] {
             let text = defuse(&format!("{word} #12"));
             assert_eq!(text, format!("{word} · # 12"), "{word}");
             assert!(defuse(&format!("{word}  PROJ-12")).contains(" ·"), "{word}");
@@ -179,13 +198,19 @@ mod tests {
 
     #[test]
     fn no_trailer_and_no_command_is_given() {
-        assert_eq!(defuse("ok\nSigned-off-by: a <a@b>\nReviewed-By: c"), "ok\nSigned-off-by : a <a@b>\nReviewed-By : c");
+        assert_eq!(
+            defuse("ok\nSigned-off-by: a <a@b>\nReviewed-By: c"),
+            "ok\nSigned-off-by : a <a@b>\nReviewed-By : c"
+        );
         assert_eq!(defuse("/merge\n  /close\na/b"), "\\/merge\n\\  /close\na/b");
     }
 
     #[test]
     fn running_text_keeps_its_code_and_formats_nothing_else() {
-        assert_eq!(line("a *b* _c_ `x|y` <img src=x> ![i](u)\n# no"), r"a \*b\* \_c\_ `x¦y` \<img src=x\> !\[i\](u) \# no");
+        assert_eq!(
+            line("a *b* _c_ `x|y` <img src=x> ![i](u)\n# no"),
+            r"a \*b\* \_c\_ `x¦y` \<img src=x\> !\[i\](u) \# no"
+        );
         assert_eq!(line("lone ` tick"), r"lone \` tick");
         assert_eq!(line("\u{202e}x"), "⟨U+202E⟩x");
     }

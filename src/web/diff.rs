@@ -113,7 +113,8 @@ impl Hunk {
     #[must_use]
     pub fn new(header: String, old: u64, new: u64, lines: Vec<(Kind, String)>) -> Self {
         let (mut old, mut new) = (old, new);
-        let mut numbered: Vec<Line> = lines.into_iter().map(|(kind, text)| number(kind, &text, &mut old, &mut new)).collect();
+        let mut numbered: Vec<Line> =
+            lines.into_iter().map(|(kind, text)| number(kind, &text, &mut old, &mut new)).collect();
         mark_words(&mut numbered);
         Self { header, lines: numbered }
     }
@@ -202,8 +203,13 @@ fn mark_words(lines: &mut [Line]) {
 fn mark_pair(old: &mut Line, new: &mut Line) {
     let (a, b) = (old.before.clone(), new.before.clone());
     let head: usize = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
-    let tail: usize =
-        a[head..].chars().rev().zip(b[head..].chars().rev()).take_while(|(x, y)| x == y).map(|(x, _)| x.len_utf8()).sum();
+    let tail: usize = a[head..]
+        .chars()
+        .rev()
+        .zip(b[head..].chars().rev())
+        .take_while(|(x, y)| x == y)
+        .map(|(x, _)| x.len_utf8())
+        .sum();
     // Lines with little in common are replaced, not edited: marks would only be noise.
     let common = a[..head].trim().len() + a[a.len() - tail..].trim().len();
     if common * 2 < a.trim().len().max(b.trim().len()) {
@@ -226,7 +232,8 @@ mod tests {
 
     #[test]
     fn lines_are_numbered_on_the_sides_where_they_exist() {
-        let hunk = hunk(&[(Kind::Same, "a"), (Kind::Removed, "b"), (Kind::Added, "quite another"), (Kind::Same, "d\r\n")]);
+        let hunk =
+            hunk(&[(Kind::Same, "a"), (Kind::Removed, "b"), (Kind::Added, "quite another"), (Kind::Same, "d\r\n")]);
         let numbers: Vec<_> = hunk.lines.iter().map(|l| (l.old.as_str(), l.new.as_str())).collect();
         assert_eq!(numbers, [("10", "20"), ("11", ""), ("", "21"), ("12", "22")]);
         assert_eq!(hunk.lines[3].before, "d");
@@ -234,10 +241,12 @@ mod tests {
 
     #[test]
     fn an_edited_line_marks_only_the_words_that_changed() {
-        let hunk = hunk(&[(Kind::Removed, "let step = if rest > 0 { 1 };"), (Kind::Added, "let step = rest.signum();")]);
+        let hunk =
+            hunk(&[(Kind::Removed, "let step = if rest > 0 { 1 };"), (Kind::Added, "let step = rest.signum();")]);
         assert_eq!(hunk.lines[0].changed, "", "too little in common");
         let hunk = self::hunk(&[(Kind::Removed, "    total(é, 1);"), (Kind::Added, "    total(ö, 1);")]);
-        let parts: Vec<_> = hunk.lines.iter().map(|l| (l.before.as_str(), l.changed.as_str(), l.after.as_str())).collect();
+        let parts: Vec<_> =
+            hunk.lines.iter().map(|l| (l.before.as_str(), l.changed.as_str(), l.after.as_str())).collect();
         assert_eq!(parts, [("    total(", "é", ", 1);"), ("    total(", "ö", ", 1);")]);
     }
 

@@ -71,7 +71,7 @@ fn comes_from(headers: &HeaderMap, host: &str) -> bool {
 }
 
 /// The value of a header that is there exactly once and is plain text.
-fn only<'a>(headers: &'a HeaderMap, name: impl header::AsHeaderName) -> Option<&'a str> {
+fn only(headers: &HeaderMap, name: impl header::AsHeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (Some(value), None) => value.to_str().ok(),
@@ -97,9 +97,26 @@ mod tests {
             assert!(judge(&parts("GET", "/", &[("host", host)])).is_ok(), "{host}");
         }
         let foreign = [
-            "", "evil.example", "localhost.evil.example", "evil.localhost", "localhost.", "127.0.0.1.nip.io", "127.0.0.2", "0.0.0.0",
-            "[::]", "::1", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "localhost:", "localhost:80:80", "localhost:8o", "localhost@evil",
-            "user@localhost", " localhost", "localhost,evil",
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "evil.localhost",
+            "localhost.",
+            "127.0.0.1.nip.io",
+            "127.0.0.2",
+            "0.0.0.0",
+            "[::]",
+            "::1",
+            "[::ffff:127.0.0.1]",
+            "2130706433",
+            "0x7f.1",
+            "localhost:",
+            "localhost:80:80",
+            "localhost:8o",
+            "localhost@evil",
+            "user@localhost",
+            " localhost",
+            "localhost,evil",
         ];
         for host in foreign {
             assert!(judge(&parts("GET", "/", &[("host", host)])).is_err(), "{host}");
@@ -119,7 +136,15 @@ mod tests {
     #[test]
     fn a_change_comes_from_a_page_of_this_service_or_is_refused() {
         let own = Some("http://localhost:8080");
-        let foreign = ["null", "https://localhost:8080", "http://localhost:3000", "http://localhost", "http://evil.example", "http://localhost:8080.evil", ""];
+        let foreign = [
+            "null",
+            "https://localhost:8080",
+            "http://localhost:3000",
+            "http://localhost",
+            "http://evil.example",
+            "http://localhost:8080.evil",
+            "",
+        ];
         let judged = |method: &str, site: Option<&str>, origin: Option<&str>| {
             let given = [("host", Some("localhost:8080")), ("sec-fetch-site", site), ("origin", origin)];
             let headers: Vec<_> = given.into_iter().filter_map(|(n, v)| Some((n, v?))).collect();
@@ -149,9 +174,19 @@ mod tests {
 
     #[test]
     fn a_doubled_origin_is_foreign() {
-        let doubled = [("host", "localhost"), ("sec-fetch-site", "same-origin"), ("origin", "http://localhost"), ("origin", "http://evil")];
+        let doubled = [
+            ("host", "localhost"),
+            ("sec-fetch-site", "same-origin"),
+            ("origin", "http://localhost"),
+            ("origin", "http://evil"),
+        ];
         assert!(judge(&parts("POST", "/delegate", &doubled)).is_err());
-        let doubled = [("host", "localhost"), ("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site"), ("origin", "http://localhost")];
+        let doubled = [
+            ("host", "localhost"),
+            ("sec-fetch-site", "same-origin"),
+            ("sec-fetch-site", "cross-site"),
+            ("origin", "http://localhost"),
+        ];
         assert!(judge(&parts("POST", "/delegate", &doubled)).is_err());
     }
 }

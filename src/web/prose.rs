@@ -24,7 +24,8 @@ impl Line {
     pub fn new(text: &str) -> Self {
         let mut spans = Vec::new();
         let mut rest = text;
-        while let Some((before, (code, after))) = rest.split_once('`').and_then(|(b, r)| Some((b, r.split_once('`')?))) {
+        while let Some((before, (code, after))) = rest.split_once('`').and_then(|(b, r)| Some((b, r.split_once('`')?)))
+        {
             push_text(&mut spans, before);
             if code.is_empty() {
                 push_text(&mut spans, "``");

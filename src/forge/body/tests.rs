@@ -1,20 +1,41 @@
 use super::*;
 
 fn report() -> Report {
-    let check = |name: &str, before: &str, now: &str| Check { name: name.into(), before: before.into(), now: now.into() };
+    let check =
+        |name: &str, before: &str, now: &str| Check { name: name.into(), before: before.into(), now: now.into() };
     Report {
         outcome: "Needs review: the last allowed pass was not accepted".into(),
         sentence: "Three passes used up; `test` fails on this tree.".into(),
         timeline: "http://127.0.0.1:8080/runs/01961f3e-0b7a-7cc1-9d53-5e2b7f001a42".into(),
         protected: vec![".github/workflows/ci.yml".into()],
         open: vec![
-            Open { id: "F2".into(), cites: "test".into(), raised: "check, pass 2".into(), text: "`split::negative` passed on the base and fails now.".into(), ..Open::default() },
-            Open { id: "F1".into(), severity: "high".into(), cites: "src/split.rs:41".into(), raised: "reviewer, pass 1".into(), text: "A negative total loses a cent.".into() },
+            Open {
+                id: "F2".into(),
+                cites: "test".into(),
+                raised: "check, pass 2".into(),
+                text: "`split::negative` passed on the base and fails now.".into(),
+                ..Open::default()
+            },
+            Open {
+                id: "F1".into(),
+                severity: "high".into(),
+                cites: "src/split.rs:41".into(),
+                raised: "reviewer, pass 1".into(),
+                text: "A negative total loses a cent.".into(),
+            },
         ],
         notes: vec!["A contradiction: the reviewer approved pass 3, on which `test` regressed.".into()],
-        checks: vec![check("build", "passed", "passed"), check("test", "passed", "regressed"), check("test-postgres", "failed", "failed before too")],
+        checks: vec![
+            check("build", "passed", "passed"),
+            check("test", "passed", "regressed"),
+            check("test-postgres", "failed", "failed before too"),
+        ],
         criteria: vec![Criterion { text: "The parts add up".into(), result: "fail".into() }],
-        budget: Budget { passes: "3 of 3".into(), money: "$1.84 of $5.00".into(), clock: "17 min 40 s of 30 min".into() },
+        budget: Budget {
+            passes: "3 of 3".into(),
+            money: "$1.84 of $5.00".into(),
+            clock: "17 min 40 s of 30 min".into(),
+        },
         claim: "Everything is fixed and all tests pass.".into(),
         scripted: true,
     }
@@ -164,7 +185,19 @@ fn no_slot_lets_a_mention_a_closing_word_markup_or_a_link_through() {
         scripted: false,
     };
     let text = body(&report, LIMIT).unwrap();
-    for active in ["#12", "@octocat", "https://evil", "http://e/", "<!--", "GH-7", "Fixes #", "Fixes # ", "\n/merge", "\nSigned-off-by:", "\u{202e}"] {
+    for active in [
+        "#12",
+        "@octocat",
+        "https://evil",
+        "http://e/",
+        "<!--",
+        "GH-7",
+        "Fixes #",
+        "Fixes # ",
+        "\n/merge",
+        "\nSigned-off-by:",
+        "\u{202e}",
+    ] {
         assert!(!text.contains(active), "{active} survived in {text}");
     }
     let mut fence: Option<String> = None;

@@ -13,8 +13,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::cycle::id::{IssueId, RepositoryId};
-use crate::web::desk::{Declined, Desk};
 use crate::web::body::Fields;
+use crate::web::desk::{Declined, Desk};
 use crate::web::error::Error;
 use crate::web::page::Form;
 use crate::web::words;
@@ -75,7 +75,10 @@ pub(in crate::web) async fn show<D: Desk>(State(desk): State<Arc<D>>) -> Result<
 }
 
 /// Answers `POST /delegate`: to the new run, or back to the form with what was typed.
-pub(in crate::web) async fn submit<D: Desk>(State(desk): State<Arc<D>>, Fields(fields): Fields) -> Result<Response, Error> {
+pub(in crate::web) async fn submit<D: Desk>(
+    State(desk): State<Arc<D>>,
+    Fields(fields): Fields,
+) -> Result<Response, Error> {
     let typed = Typed::read(&fields);
     let repositories = desk.repositories().await?;
     let delegation = match typed.check(&repositories) {

@@ -10,13 +10,13 @@ use axum::extract::State;
 
 use crate::cycle::id::RunId;
 use crate::web::desk::Desk;
+use crate::web::diff;
 use crate::web::error::{Error, Missing};
 use crate::web::page::Page;
 use crate::web::path::Named;
 use crate::web::prose::{self, Line};
 use crate::web::view::{Badge, Hash, Meter, Tone};
 use crate::web::words::{self, When};
-use crate::web::diff;
 
 use timeline::{Finding, Group};
 

@@ -101,7 +101,8 @@ impl Service {
 
     /// Sends a form as a browser does from one of our own pages.
     pub(super) fn post(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        let body = fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect::<Vec<_>>().join("&");
+        let body =
+            fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect::<Vec<_>>().join("&");
         let (host, origin) = (self.host(), format!("http://{}", self.host()));
         let headers = [("host", host.as_str()), ("origin", &origin), ("sec-fetch-site", "same-origin"), FORM];
         self.send("POST", path, &headers, body.as_bytes())
@@ -129,7 +130,9 @@ pub(super) const FORM: (&str, &str) = ("content-type", "application/x-www-form-u
 
 /// Percent-encodes everything but letters and digits.
 pub(super) fn encoded(text: &str) -> String {
-    text.bytes().map(|b| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+    text.bytes()
+        .map(|b| if b.is_ascii_alphanumeric() { char::from(b).to_string() } else { format!("%{b:02X}") })
+        .collect()
 }
 
 /// An answer, its body as text.
@@ -146,7 +149,11 @@ impl Answer {
         let (head, body) = text.split_once("\r\n\r\n").expect("a whole head");
         let (status, headers) = head.split_once("\r\n").expect("a status line");
         let status = status.split(' ').nth(1).and_then(|s| s.parse().ok()).expect("a status");
-        let headers = headers.split("\r\n").filter_map(|line| line.split_once(": ")).map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
+        let headers = headers
+            .split("\r\n")
+            .filter_map(|line| line.split_once(": "))
+            .map(|(n, v)| (n.to_owned(), v.to_owned()))
+            .collect();
         Self { status, headers, body: body.to_owned() }
     }
 

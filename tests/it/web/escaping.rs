@@ -73,8 +73,28 @@ fn no_text_in_any_slot_becomes_markup() {
 fn odd_text_in_any_slot_leaves_a_whole_page() {
     let long = "x".repeat(20_000);
     let odd = [
-        "", " ", "\n", "a\r\n\r\nb", "\0", "\u{1b}]8;;https://evil.example\u{7}x", "\u{202e}gnp.exe", "\u{feff}", "`", "``", "```", "```\n", "`<b>`",
-        "```html\n<script>\n```", "\u{fffe}", "é", "日本語", "العربية", "👩‍💻", "𝔘𝔫𝔦𝔠𝔬𝔡𝔢", "\u{e0041}", &long,
+        "",
+        " ",
+        "\n",
+        "a\r\n\r\nb",
+        "\0",
+        "\u{1b}]8;;https://evil.example\u{7}x",
+        "\u{202e}gnp.exe",
+        "\u{feff}",
+        "`",
+        "``",
+        "```",
+        "```\n",
+        "`<b>`",
+        "```html\n<script>\n```",
+        "\u{fffe}",
+        "é",
+        "日本語",
+        "العربية",
+        "👩‍💻",
+        "𝔘𝔫𝔦𝔠𝔬𝔡𝔢",
+        "\u{e0041}",
+        &long,
     ];
     for text in odd {
         for (name, html) in all(&|_| text.to_owned()) {
@@ -88,7 +108,14 @@ fn what_cannot_be_seen_is_written_out() {
     for (name, html) in all(&|_| "a\u{202e}b\u{200b}c".to_owned()) {
         let shown = html.contains("a⟨U+202E⟩b⟨U+200B⟩c");
         assert!(!html.contains('\u{202e}') || name.starts_with("delegate"), "{name} hides a direction override");
-        assert!(shown || name.starts_with("delegate") || name.starts_with("error") || name.ends_with("empty") || name.ends_with("repository"), "{name}");
+        assert!(
+            shown
+                || name.starts_with("delegate")
+                || name.starts_with("error")
+                || name.ends_with("empty")
+                || name.ends_with("repository"),
+            "{name}"
+        );
     }
 }
 

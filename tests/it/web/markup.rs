@@ -14,11 +14,7 @@ static ELEMENTS: Names = LazyLock::new(|| {
         .collect()
 });
 /// The elements that have no end tag.
-static VOID: Names = LazyLock::new(|| {
-    "meta link br input circle path use rect"
-        .split_whitespace()
-        .collect()
-});
+static VOID: Names = LazyLock::new(|| "meta link br input circle path use rect".split_whitespace().collect());
 /// The attributes that our templates use; none can carry a script or a style.
 static ATTRIBUTES: Names = LazyLock::new(|| {
     "lang charset name content rel type href class id title aria-hidden aria-label aria-labelledby \
@@ -86,7 +82,8 @@ fn start_tag(tag: &str) -> Result<Option<String>, String> {
             rest = after;
             continue;
         };
-        let (value, after) = after.strip_prefix('"').and_then(|a| a.split_once('"')).ok_or(format!("{attribute} is not quoted"))?;
+        let (value, after) =
+            after.strip_prefix('"').and_then(|a| a.split_once('"')).ok_or(format!("{attribute} is not quoted"))?;
         check(attribute, value)?;
         rest = after;
     }
@@ -125,8 +122,22 @@ fn the_oracle_itself_refuses_what_a_template_would_not_write() {
     let page = |inner: &str| format!("<!doctype html><body>{inner}</body>");
     assert_eq!(text_of(&page("<p class=\"a\">x &#38; <b>y</b></p>")), Ok("x & y".to_owned()));
     for bad in [
-        "<script>1</script>", "<img src=\"x\">", "<p onclick=\"x\">", "<p style=\"x\">", "<a href=\"javascript:1\">x</a>", "<a href=\"//evil\">x</a>",
-        "<a href=\"http://evil\">x</a>", "<p class=a>x</p>", "<p><b>x</p></b>", "<p>x", "<p class=\"a\" x\">", "a & b", "a > b", "<", "<!-- x -->", "&lt;",
+        "<script>1</script>",
+        "<img src=\"x\">",
+        "<p onclick=\"x\">",
+        "<p style=\"x\">",
+        "<a href=\"javascript:1\">x</a>",
+        "<a href=\"//evil\">x</a>",
+        "<a href=\"http://evil\">x</a>",
+        "<p class=a>x</p>",
+        "<p><b>x</p></b>",
+        "<p>x",
+        "<p class=\"a\" x\">",
+        "a & b",
+        "a > b",
+        "<",
+        "<!-- x -->",
+        "&lt;",
     ] {
         assert!(text_of(&page(bad)).is_err(), "{bad} was taken");
     }

@@ -3,7 +3,8 @@
 use super::client::{Answer, FAILING, FORM, PANICKING, RUN, Service};
 use super::markup::text_of;
 
-const CSP: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+const CSP: &str =
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// The fields of a form that is taken.
 const GOOD: [(&str, &str); 9] = [
@@ -20,7 +21,9 @@ const GOOD: [(&str, &str); 9] = [
 
 /// The good fields with some of them changed.
 fn with<'a>(changed: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-    GOOD.into_iter().map(|(name, value)| (name, changed.iter().find(|(n, _)| *n == name).map_or(value, |(_, v)| *v))).collect()
+    GOOD.into_iter()
+        .map(|(name, value)| (name, changed.iter().find(|(n, _)| *n == name).map_or(value, |(_, v)| *v)))
+        .collect()
 }
 
 /// Every kind of answer that the service gives.
@@ -47,11 +50,28 @@ fn every_answer(service: &Service) -> Vec<(&'static str, u16, Answer)> {
         ("no text in a file's address", 404, service.get("/static/%ff/app.css")),
         ("no pull request", 404, service.get(&format!("/runs/{FAILING}/pull-request"))),
         ("another method", 405, service.post("/", &[])),
-        ("an unknown method", 405, service.send("PURGE", "/delegate", &[("host", &host), ("sec-fetch-site", "same-origin")], b"")),
+        (
+            "an unknown method",
+            405,
+            service.send("PURGE", "/delegate", &[("host", &host), ("sec-fetch-site", "same-origin")], b""),
+        ),
         ("options", 405, service.send("OPTIONS", "/", &own, b"")),
         ("a foreign host", 421, service.send("GET", "/", &[("host", "evil.example")], b"")),
-        ("a foreign origin", 403, service.send("POST", "/delegate", &[("host", &host), ("sec-fetch-site", "cross-site"), FORM], b"title=x")),
-        ("no form", 415, service.send("POST", "/delegate", &[("host", &host), ("sec-fetch-site", "same-origin"), ("content-type", "application/json")], b"{}")),
+        (
+            "a foreign origin",
+            403,
+            service.send("POST", "/delegate", &[("host", &host), ("sec-fetch-site", "cross-site"), FORM], b"title=x"),
+        ),
+        (
+            "no form",
+            415,
+            service.send(
+                "POST",
+                "/delegate",
+                &[("host", &host), ("sec-fetch-site", "same-origin"), ("content-type", "application/json")],
+                b"{}",
+            ),
+        ),
         ("a failure", 500, service.get(&format!("/runs/{FAILING}"))),
         ("a panic", 500, service.get(&format!("/runs/{PANICKING}"))),
         ("a failure behind a form", 500, service.post("/delegate", &with(&[("base", "broken")]))),
@@ -71,7 +91,11 @@ fn every_answer_carries_the_security_headers_and_an_id_of_its_own() {
         assert_eq!(answer.header("cross-origin-resource-policy"), "same-origin", "{what}");
         assert_eq!(answer.header("cross-origin-opener-policy"), "same-origin", "{what}");
         let kept = what == "the style sheet" || what == "the icon";
-        assert_eq!(answer.header("cache-control"), if kept { "public, max-age=31536000, immutable" } else { "no-store" }, "{what}");
+        assert_eq!(
+            answer.header("cache-control"),
+            if kept { "public, max-age=31536000, immutable" } else { "no-store" },
+            "{what}"
+        );
         assert!(answer.header("set-cookie").is_empty(), "{what} sets a cookie");
         assert!(ids.insert(answer.header("x-request-id").to_owned()), "{what} has the id of another request");
     }
@@ -117,7 +141,9 @@ fn no_foreign_page_can_delegate() {
     let service = Service::start();
     let (host, origin) = (service.host(), format!("http://{}", service.host()));
     let body = GOOD.map(|(n, v)| format!("{n}={}", super::client::encoded(v))).join("&");
-    let post = |headers: &[(&str, &str)]| service.send("POST", "/delegate", &[headers, &[FORM]].concat(), body.as_bytes()).status;
+    let post = |headers: &[(&str, &str)]| {
+        service.send("POST", "/delegate", &[headers, &[FORM]].concat(), body.as_bytes()).status
+    };
     let foreign: [&[(&str, &str)]; 9] = [
         &[("host", &host)],
         &[("host", &host), ("origin", "http://evil.example")],
@@ -202,8 +228,11 @@ fn a_form_that_is_wrong_comes_back_with_what_was_typed_and_what_would_be_right()
         assert!(text.contains(said), "{field}={typed:.40} does not say {said:?}");
         assert!(answer.body.contains(&format!("href=\"#{field}\"")), "{field} is not named");
         for (other, value) in GOOD {
-            let kept = if other == field { typed } else { value }.replace("\r\n", "\n").trim_end_matches('\n').to_owned();
-            let shown = answer.body.contains(&kept) || text.contains(&kept) || (other, kept.as_str()) == ("repository", "00000000-0000-0000-0000-0000000000ff");
+            let kept =
+                if other == field { typed } else { value }.replace("\r\n", "\n").trim_end_matches('\n').to_owned();
+            let shown = answer.body.contains(&kept)
+                || text.contains(&kept)
+                || (other, kept.as_str()) == ("repository", "00000000-0000-0000-0000-0000000000ff");
             assert!(shown, "{other} was lost when {field}={typed:.40}");
         }
         assert_eq!(service.taken(), []);
@@ -222,12 +251,32 @@ fn everything_that_is_wrong_is_said_at_once() {
 #[test]
 fn a_title_in_any_script_arrives_as_it_was_typed() {
     let service = Service::start();
-    for title in ["日付が一日ずれる", "خطأ في التقريب", "शून्य‍ता त्रुटि", "Ошибка округления", "שגיאת עיגול", "👩‍💻 breaks", "a\u{301}e\u{308}", "<b>&amp;\"'", "'; DROP TABLE runs; --", "%00%0a", "${jndi:x}"] {
+    for title in [
+        "日付が一日ずれる",
+        "خطأ في التقريب",
+        "शून्य‍ता त्रुटि",
+        "Ошибка округления",
+        "שגיאת עיגול",
+        "👩‍💻 breaks",
+        "a\u{301}e\u{308}",
+        "<b>&amp;\"'",
+        "'; DROP TABLE runs; --",
+        "%00%0a",
+        "${jndi:x}",
+    ] {
         let answer = service.post("/delegate", &with(&[("title", title)]));
         assert_eq!(answer.status, 303, "{title}");
         assert_eq!(service.taken()[0].title, title);
         let back = service.post("/delegate", &with(&[("title", title), ("passes", "0")]));
-        let field = format!("value=\"{}\"", title.replace('&', "&#38;").replace('"', "&#34;").replace('<', "&#60;").replace('>', "&#62;").replace('\'', "&#39;"));
+        let field = format!(
+            "value=\"{}\"",
+            title
+                .replace('&', "&#38;")
+                .replace('"', "&#34;")
+                .replace('<', "&#60;")
+                .replace('>', "&#62;")
+                .replace('\'', "&#39;")
+        );
         assert!(back.body.contains(&field), "{title} did not come back in its field");
     }
 }

@@ -162,7 +162,10 @@ mod tests {
         assert_eq!(done(typed).unwrap(), ["it works", "it is fast", "plain", "-not a mark", "-"]);
         assert_eq!(done(&"x\n".repeat(50)).unwrap().len(), 50);
         assert_eq!(done(&"x\n".repeat(51)), Err(Refusal::DoneTooMany { items: 51 }));
-        assert_eq!(done(&format!("a\n{}", "é".repeat(1_001))), Err(Refusal::DoneTooLong { item: 2, characters: 1_001 }));
+        assert_eq!(
+            done(&format!("a\n{}", "é".repeat(1_001))),
+            Err(Refusal::DoneTooLong { item: 2, characters: 1_001 })
+        );
     }
 
     #[test]
@@ -171,7 +174,10 @@ mod tests {
         for good in ["main", "release/2.x", "日本", "a@b", "HEAD~".trim_end_matches('~')] {
             assert_eq!(base(good, "trunk").unwrap(), good);
         }
-        for bad in ["-f", "a..b", "a b", "a~1", "a^", "a:b", "/a", "a/", "a//b", "a.lock", ".a", "a/.b", "a.", "@", "a@{1}", "a\\b", "a*", "a\u{7f}"] {
+        for bad in [
+            "-f", "a..b", "a b", "a~1", "a^", "a:b", "/a", "a/", "a//b", "a.lock", ".a", "a/.b", "a.", "@", "a@{1}",
+            "a\\b", "a*", "a\u{7f}",
+        ] {
             assert_eq!(base(bad, "trunk"), Err(Refusal::BaseNotABranch), "{bad}");
         }
         assert_eq!(base(&"x".repeat(241), "trunk"), Err(Refusal::BaseNotABranch));
@@ -202,13 +208,28 @@ mod tests {
 
     #[test]
     fn a_clock_is_whole_numbers_with_units_from_a_minute_to_a_day() {
-        for (typed, seconds) in [("30", 1_800), ("1 min", 60), ("90s", 90), ("1 h 30 min", 5_400), ("24H", 86_400), ("2hours", 7_200)] {
+        for (typed, seconds) in
+            [("30", 1_800), ("1 min", 60), ("90s", 90), ("1 h 30 min", 5_400), ("24H", 86_400), ("2hours", 7_200)]
+        {
             assert_eq!(clock(typed).unwrap(), Duration::from_secs(seconds), "{typed}");
         }
         for (typed, seconds) in [("0", 0), ("59 s", 59), ("24 h 1 s", 86_401)] {
             assert_eq!(clock(typed), Err(Refusal::ClockOutOfRange { time: Duration::from_secs(seconds) }), "{typed}");
         }
-        for bad in ["", " ", "h", "1,5 h", "1.5 h", "-5", "NaN", "5 years", "1 30", "99999999999999999999 h", "9999999999999999999 h", "३०"] {
+        for bad in [
+            "",
+            " ",
+            "h",
+            "1,5 h",
+            "1.5 h",
+            "-5",
+            "NaN",
+            "5 years",
+            "1 30",
+            "99999999999999999999 h",
+            "9999999999999999999 h",
+            "३०",
+        ] {
             assert_eq!(clock(bad), Err(Refusal::ClockNotATime), "{bad}");
         }
     }

@@ -76,7 +76,9 @@ impl Typed {
     #[must_use]
     pub fn read(fields: &[(String, String)]) -> Self {
         // Browsers end a line of a text area with CR LF, whatever was typed.
-        let value = |name: &str| fields.iter().find(|(n, _)| n == name).map_or_else(String::new, |(_, v)| v.replace("\r\n", "\n"));
+        let value = |name: &str| {
+            fields.iter().find(|(n, _)| n == name).map_or_else(String::new, |(_, v)| v.replace("\r\n", "\n"))
+        };
         let field = |wanted: Field| value(wanted.name());
         Self {
             issue: value("issue"),
@@ -99,7 +101,8 @@ impl Typed {
         let repository = offered.iter().find(|r| r.id.to_string() == self.repository).ok_or(Refusal::RepositoryUnknown);
         let (title, body, done) = (field::title(&self.title), field::body(&self.body), field::done(&self.done));
         let base = field::base(&self.base, repository.as_ref().map_or("main", |r| &r.base));
-        let (passes, money, clock) = (field::passes(&self.passes), field::money(&self.money), field::clock(&self.clock));
+        let (passes, money, clock) =
+            (field::passes(&self.passes), field::money(&self.money), field::clock(&self.clock));
         match (repository, title, body, done, base, passes, money, clock) {
             (Ok(repository), Ok(title), Ok(body), Ok(done), Ok(base), Ok(passes), Ok(money), Ok(clock)) => {
                 let issue = self.issue.parse().unwrap_or_else(|_| IssueId::new());
