@@ -52,8 +52,8 @@ pub struct Report {
     pub budget: Budget,
     /// What the implementer says about the work: a claim.
     pub claim: String,
-    /// The models' words came from a script.
-    pub scripted: bool,
+    /// The models' words were written beforehand.
+    pub canned: bool,
 }
 
 /// An obligation that nobody closed.

@@ -37,7 +37,7 @@ fn report() -> Report {
             clock: "17 min 40 s of 30 min".into(),
         },
         claim: "Everything is fixed and all tests pass.".into(),
-        scripted: true,
+        canned: true,
     }
 }
 
@@ -50,7 +50,7 @@ fn what_a_person_needs_first_comes_first() {
 
 Three passes used up; `test` fails on this tree.
 
-The models' words in this run came from a script.
+The models' words in this run were written beforehand, in a script.
 
 [Timeline of the run](http://127.0.0.1:8080/runs/01961f3e-0b7a-7cc1-9d53-5e2b7f001a42)
 
@@ -116,7 +116,7 @@ fn an_accepted_run_says_no_more_than_it_has_to() {
         checks: Vec::new(),
         criteria: Vec::new(),
         claim: String::new(),
-        scripted: false,
+        canned: false,
         ..report()
     };
     assert_eq!(
@@ -182,7 +182,7 @@ fn no_slot_lets_a_mention_a_closing_word_markup_or_a_link_through() {
         criteria: vec![Criterion { text: hostile(), result: hostile() }],
         budget: Budget { passes: hostile(), money: hostile(), clock: hostile() },
         claim: hostile(),
-        scripted: false,
+        canned: false,
     };
     let text = body(&report, LIMIT).unwrap();
     for active in [

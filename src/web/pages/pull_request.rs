@@ -19,8 +19,8 @@ use crate::web::words::When;
 pub struct View {
     /// The run that opened it.
     pub run: RunId,
-    /// The model's words come from a script.
-    pub scripted: bool,
+    /// The model's words were written beforehand.
+    pub canned: bool,
     /// The repository's name.
     pub repository: String,
     /// The title.
@@ -52,7 +52,7 @@ pub fn samples(say: &dyn Fn(&str) -> String) -> Vec<(&'static str, View)> {
                 ### Budget\n\nPasses 2 of 3 · money $0.63 of $5.00 · time 5 min 03 s of 30 min\n";
     let view = |tone, label: &str| View {
         run: RunId::from_u128(42),
-        scripted: true,
+        canned: true,
         repository: say("tidewater/ledger"),
         title: say("Rounding loses a cent when a refund is split three ways"),
         label: Badge::new(tone, say(label)),

@@ -30,8 +30,8 @@ pub struct View {
     pub heading: Heading,
     /// Outcome and assurance first, then the mode, then what else is said in a word.
     pub badges: Vec<Badge>,
-    /// The model's words come from a script, not from a model: said on every page of such a run.
-    pub scripted: bool,
+    /// The model's words were written beforehand, which every page of such a run says.
+    pub canned: bool,
     /// The whole run in one sentence.
     pub summary: Summary,
     /// What happens at this moment, while the run goes on.

@@ -241,7 +241,7 @@ impl Sample<'_> {
     fn waiting(&self) -> View {
         let running = self.running();
         let waiting = Some(self.say("the provider answered 529 (overloaded); tried again at 10:07:30"));
-        View { now: running.now.map(|now| Now { waiting, ..now }), scripted: false, ..running }
+        View { now: running.now.map(|now| Now { waiting, ..now }), canned: false, ..running }
     }
 
     fn cancelled(&self) -> View {

@@ -324,7 +324,7 @@ impl Sample<'_> {
                 delegated: When::ago(TEN, TEN + 7_300),
             },
             badges: vec![self.badge(tone, outcome), self.badge(Tone::Plain, "Second reader")],
-            scripted: true,
+            canned: true,
             summary: Summary { tone, sentence: self.line(sentence) },
             now: None,
             hand_over: None,
