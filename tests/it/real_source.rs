@@ -51,7 +51,8 @@ async fn a_bug_that_a_published_crate_really_had_is_fixed_in_the_second_pass() {
     let server = ModelServer::start(words).await.unwrap();
     let started = Service::start(&config(scratch.path(), &server)).await.unwrap();
     let run = delegate(&started, &story, &remote).await;
-    let ended = tokio::time::timeout(Duration::from_secs(600), started.app.wait_until_over(run)).await.unwrap().unwrap();
+    let ended =
+        tokio::time::timeout(Duration::from_secs(600), started.app.wait_until_over(run)).await.unwrap().unwrap();
     started.stop().await;
     judge(&story, &ended);
 }
@@ -79,7 +80,8 @@ fn files(story: &Story, base: &Path, fixed: &Path) -> Vec<(String, String)> {
     let library = std::fs::read_to_string(fixed.join("src/lib.rs")).unwrap();
     let tests: String = story.regression_tests.iter().map(|name| function(&library, name)).collect();
     files.push((story.regression_file.clone(), format!("{}{tests}", story.regression_header)));
-    let check = "strict_baseline = true\n\n[[check]]\nname = \"test\"\ncommand = \"cargo test --offline --no-fail-fast\"\n";
+    let check =
+        "strict_baseline = true\n\n[[check]]\nname = \"test\"\ncommand = \"cargo test --offline --no-fail-fast\"\n";
     files.push((".countersign.toml".to_owned(), check.to_owned()));
     files.push((".gitignore".to_owned(), "/target\nCargo.lock\n".to_owned()));
     files
@@ -155,6 +157,6 @@ fn judge(story: &Story, run: &Run) {
 
 /// Names without the label of the target that they ran in.
 fn tests_of(names: Option<&BTreeSet<String>>) -> BTreeSet<String> {
-    let plain = |name: &String| name.rsplit(' ').next().unwrap_or(name).to_owned();
+    let plain = |name: &String| name.split(" (").next().unwrap_or(name).to_owned();
     names.into_iter().flatten().map(plain).collect()
 }
