@@ -3,6 +3,8 @@
 //!
 //! Run it with `cargo bench --bench sandbox`; the arguments are ignored.
 
+#![expect(clippy::disallowed_methods, reason = "it measures time, and a plain process as the floor")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};

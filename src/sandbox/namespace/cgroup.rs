@@ -4,7 +4,7 @@
 //! one uses. Version 1 is used as root; version 2 where this process may make groups beside its own, which as an
 //! ordinary user means a delegated subtree (`Delegate=yes` in a systemd unit).
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -192,11 +192,15 @@ impl Group {
         std::mem::take(&mut self.directories).iter().for_each(|directory| remove(directory));
     }
 
-    /// The files into which a process writes `0` to join.
+    /// The files into which a process of one thread writes `0` to join.
+    ///
+    /// In version 1 that is `tasks`: moving one thread spares the kernel a lock over all processes of the machine, which
+    /// takes milliseconds. Version 2 has `cgroup.procs` only.
     pub(super) fn join_files(&self) -> io::Result<Vec<OwnedFd>> {
-        let open =
-            |directory: &PathBuf| OpenOptions::new().write(true).open(directory.join("cgroup.procs")).map(File::into);
-        self.directories.iter().map(open).collect()
+        let open = |path: PathBuf| OpenOptions::new().write(true).open(path).map(OwnedFd::from);
+        let either =
+            |directory: &PathBuf| open(directory.join("tasks")).or_else(|_| open(directory.join("cgroup.procs")));
+        self.directories.iter().map(either).collect()
     }
 
     /// How often the kernel has killed something in here for memory; `None` where it does not count.
