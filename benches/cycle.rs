@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use countersign::app::{Delegation, Service, Started, make_repository};
+use countersign::app::{Delegation, make_repository};
 use countersign::config::{Config, ProviderConfig};
 use countersign::cycle::event::Event;
 use countersign::cycle::id::{IssueId, RunId};
@@ -21,6 +21,7 @@ use countersign::cycle::step::{Step, StepResult};
 use countersign::model_server::{ModelServer, PROVIDER, Script};
 use countersign::runner::transcript::Entry;
 use countersign::sandbox::{Backend, Limits, Namespace, NamespaceSettings, Spec};
+use countersign::service::{Service, Started};
 
 const PASSES: u8 = 20;
 const STARTS: usize = 15;

@@ -12,7 +12,7 @@ use countersign::app::add_repository;
 use countersign::config::Config;
 use countersign::sandbox::{Finding, NamespaceSettings, Standing, doctor};
 use countersign::store::Store;
-use countersign::{demo, model_server, serve, telemetry};
+use countersign::{demo, model_server, service, telemetry};
 
 /// Turns an issue into a pull request that was implemented, checked and reviewed.
 #[derive(Debug, Parser)]
@@ -84,7 +84,7 @@ async fn main() -> ExitCode {
 async fn perform(arguments: Arguments) -> Result<ExitCode> {
     let config = || Config::load(arguments.config.as_deref());
     match arguments.command {
-        Command::Serve => serve::until_stopped(&config()?).await.map(|()| ExitCode::SUCCESS),
+        Command::Serve => service::serve(&config()?).await.map(|()| ExitCode::SUCCESS),
         Command::Demo(options) => demo::run(options, std::io::stdout()).await,
         Command::Doctor => examine(&config()?).await,
         Command::Repository(command) => repositories(&config()?, command).await.map(|()| ExitCode::SUCCESS),

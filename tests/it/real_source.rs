@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use countersign::app::{Delegation, Service, Started, make_repository};
+use countersign::app::{Delegation, make_repository};
 use countersign::config::{Config, ProviderConfig};
 use countersign::cycle::checks::Outcome;
 use countersign::cycle::id::{IssueId, RunId};
 use countersign::cycle::run::{Delivery, Run};
 use countersign::model_server::{ModelServer, PROVIDER, Script};
+use countersign::service::{Service, Started};
 use serde::Deserialize;
 
 /// `real_source_material/story.toml`.
