@@ -121,7 +121,11 @@ async fn own_time(started: &Started, run: RunId) -> Result<Vec<Duration>> {
                     own.push(took.saturating_sub(commands));
                 }
             }
-            _ => {}
+            Event::Delegated { .. }
+            | Event::Remarked { .. }
+            | Event::RemarkConfirmed { .. }
+            | Event::CancelAsked { .. }
+            | Event::Decided { .. } => {}
         }
     }
     Ok(own)
@@ -130,7 +134,7 @@ async fn own_time(started: &Started, run: RunId) -> Result<Vec<Duration>> {
 fn tools(lines: &[countersign::store::Line<Entry>], step: u64) -> Duration {
     let used = lines.iter().filter(|l| l.step == step).map(|l| match &l.what {
         Entry::Used { duration_ms, .. } => *duration_ms,
-        _ => 0,
+        Entry::Said(_) | Entry::Thought(_) | Entry::Waited { .. } | Entry::Compacted { .. } => 0,
     });
     Duration::from_millis(used.sum())
 }

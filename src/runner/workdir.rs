@@ -114,8 +114,7 @@ pub(super) async fn import(ports: &Ports, task: &Task<'_>, tree: &Tree) -> Resul
         let imported = repo.import(&path, &base_tree, &ImportLimits::default())?;
         let commit = repo.commit(&CommitInfo { tree: imported.tree.clone(), ..info })?;
         let diff = repo.diff(&base_tree, &imported.tree, &DiffLimits::default())?;
-        let left_out =
-            imported.left_out.iter().map(|l| LeftOut { path: l.path.to_string(), reason: l.reason.to_string() });
+        let left_out = imported.left_out.iter().map(|l| LeftOut { path: l.path.clone(), reason: l.reason.to_string() });
         Ok(Change {
             tree: imported.tree,
             commit,
