@@ -4,6 +4,7 @@ mod agent;
 mod architecture;
 mod checks;
 mod gateway;
+mod git;
 mod sandbox;
 mod web;
 mod worlds;
