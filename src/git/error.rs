@@ -1,5 +1,10 @@
 //! Why git could not do it, one variant for each cause that a caller can tell apart.
 
+use super::TreePath;
+
+/// Names listed in a message before the rest is only counted.
+const NAMED: usize = 10;
+
 /// Why git could not do it. Texts are fragments that a person can act on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -28,6 +33,15 @@ pub enum Error {
         /// libgit2's cause.
         source: git2::Error,
     },
+    /// The remote belongs to another user of this machine, so git refuses to work in it.
+    #[error(
+        "the repository {remote} belongs to another user; run the service as that user, or list it under safe.directory \
+         in the git configuration of the service's user"
+    )]
+    NotOurs {
+        /// Its address.
+        remote: String,
+    },
     /// The repository has no commit.
     #[error("the repository {remote} has no commit yet; push a first commit to it, then delegate again")]
     Empty {
@@ -35,12 +49,12 @@ pub enum Error {
         remote: String,
     },
     /// The base branch is not there.
-    #[error("the branch {branch} is not in the repository; there are: {existing}")]
+    #[error("the branch {branch} is not in the repository; there are: {}", listed(existing))]
     BaseMissing {
         /// The branch.
         branch: String,
-        /// Up to ten that are there, with commas.
-        existing: String,
+        /// All branches that are there, sorted.
+        existing: Vec<String>,
     },
     /// The repository's objects are not named by SHA-1.
     #[error("the repository {remote} names its objects by SHA-256, which is not supported; use a SHA-1 repository")]
@@ -48,14 +62,66 @@ pub enum Error {
         /// Its address without user info.
         remote: String,
     },
+    /// The repository is kept in a way that libgit2 cannot read.
+    #[error("the repository {remote} cannot be read here: {what}")]
+    Unsupported {
+        /// Its address.
+        remote: String,
+        /// What is not supported, in libgit2's words: the reftable storage, for one.
+        what: String,
+    },
+    /// A tree holds something that is never written to a disk.
+    #[error("{path} in the repository cannot be checked out: {why}")]
+    BadTree {
+        /// Where.
+        path: TreePath,
+        /// Why not.
+        why: &'static str,
+    },
+    /// A tree or a file is larger than is worked with.
+    #[error("{what} is too large: more than {most}")]
+    TooLarge {
+        /// What is too large.
+        what: String,
+        /// The limit, with its unit.
+        most: String,
+    },
     /// The run has no base yet.
     #[error("the run has no base commit yet")]
     NoBase,
+    /// The commit that the run started from is no longer in the remote, so nothing can be put on top of it.
+    #[error("the commit {base} that the work is based on is no longer in the repository {remote}")]
+    BaseGone {
+        /// The remote's address.
+        remote: String,
+        /// The first digits of the commit.
+        base: String,
+    },
+    /// The commit is not one that this run made.
+    #[error("the commit {commit} does not follow the one that the run started from")]
+    NotOfRun {
+        /// The commit.
+        commit: String,
+    },
     /// A branch of our name is there, and its commit is none of this run's.
     #[error("the branch {branch} exists and holds commits that this run did not make; it was not touched")]
     ForeignBranch {
         /// The branch.
         branch: String,
+    },
+    /// The branch is at a commit that the new one does not follow.
+    #[error("the branch {branch} holds commits that the new one does not follow; it was not touched")]
+    NotFastForward {
+        /// The branch.
+        branch: String,
+    },
+    /// Another branch's name leaves no room for this one's: git keeps names like paths.
+    #[error("the branch {branch} cannot be made while there is a branch {by}: git cannot hold both names")]
+    Blocked {
+        /// The branch.
+        branch: String,
+        /// The one in its way.
+        by: String,
     },
     /// The branch may never be pushed to.
     #[error("{branch} is a base branch and is never pushed to")]
@@ -68,8 +134,14 @@ pub enum Error {
     Declined {
         /// The branch.
         branch: String,
-        /// In the remote's words.
+        /// In the remote's words, or the operating system's.
         reason: String,
+    },
+    /// Another program holds the lock; it passes, or a crashed one left it behind.
+    #[error("{what} is locked by another program; if none is running, remove its .lock file")]
+    Locked {
+        /// The reference or file.
+        what: String,
     },
     /// A file or directory of ours or of a tree failed.
     #[error("could not {doing}")]
@@ -87,5 +159,18 @@ pub enum Error {
 impl Error {
     pub(super) fn io(doing: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io { doing, source }
+    }
+
+    pub(super) fn errno(doing: &'static str) -> impl FnOnce(rustix::io::Errno) -> Self {
+        move |source| Self::Io { doing, source: source.into() }
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    let shown = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len() {
+        0 => "no branches".to_owned(),
+        n if n > NAMED => format!("{shown} and {} more", n - NAMED),
+        _ => shown,
     }
 }

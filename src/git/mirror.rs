@@ -1,11 +1,20 @@
-//! The mirror: one bare copy a repository, fetched and not cloned again.
+//! The mirror: one bare repository for each remote, fetched into and never cloned again.
+//!
+//! It holds the commits that runs start from, each with its whole tree and without its history: that is all a run needs,
+//! and a hundredth of the work. What was fetched once is never fetched again, and nothing is ever removed from it.
 
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorClass, ErrorCode, FetchOptions, Repository, RepositoryInitOptions, RepositoryOpenFlags};
+use git2::{Oid, Repository};
+use rustix::fs::FlockOperation;
+use sha2::{Digest, Sha256};
 
-use super::{BranchName, Error, Remote, commit_id, tree_id};
-use crate::cycle::id::{CommitId, RepositoryId, TreeId};
+use super::transfer::Transfer;
+use super::tree::TreeLimits;
+use super::{BranchName, Error, Remote, branch_for, commit_id, names, open, tree, tree_id};
+use crate::cycle::id::{CommitId, RepositoryId, RunId, TreeId};
 
 /// The commit that a run is frozen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,11 +25,12 @@ pub struct Base {
     pub tree: TreeId,
 }
 
-/// A bare mirror of a remote's branches.
+/// A bare mirror of a remote. Opened anew for each use: it is cheap, and threads share nothing.
+#[derive(Debug, Clone)]
 pub struct Mirror {
-    repo: Repository,
     path: PathBuf,
     remote: Remote,
+    limits: TreeLimits,
 }
 
 /// Where the mirror of a repository is.
@@ -29,97 +39,152 @@ pub fn mirror_path(root: &Path, repository: RepositoryId) -> PathBuf {
     root.join(format!("{repository}.git"))
 }
 
-/// Opens a repository of ours: exactly there, and nothing that lies above it.
-pub(super) fn open(path: &Path) -> Result<Repository, Error> {
-    let flags = RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_DOTGIT;
-    Ok(Repository::open_ext(path, flags, std::iter::empty::<&Path>())?)
-}
-
-/// Makes a bare repository of ours.
-pub(super) fn init(path: &Path) -> Result<Repository, Error> {
-    let mut options = RepositoryInitOptions::new();
-    options.bare(true).external_template(false).mkpath(true);
-    Ok(Repository::init_opts(path, &options)?)
-}
-
 impl Mirror {
-    /// Opens or makes the mirror of a repository.
+    /// Opens or makes the mirror of a repository below `root`. Blocks.
     ///
     /// # Errors
     /// The directory cannot be made or read.
     pub fn open(root: &Path, repository: RepositoryId, remote: &Remote) -> Result<Self, Error> {
-        let path = mirror_path(root, repository);
-        let repo = if path.join("HEAD").exists() { open(&path)? } else { init(&path)? };
-        Ok(Self { repo, path, remote: remote.clone() })
+        let mirror =
+            Self { path: mirror_path(root, repository), remote: remote.clone(), limits: TreeLimits::default() };
+        std::fs::create_dir_all(root).map_err(Error::io("make the directory of the mirrors"))?;
+        drop(mirror.locked()?);
+        Ok(mirror)
     }
 
-    pub(super) fn objects(&self) -> PathBuf {
-        self.path.join("objects")
+    /// The same mirror, which refuses trees beyond these limits.
+    #[must_use]
+    pub fn within(self, limits: TreeLimits) -> Self {
+        Self { limits, ..self }
     }
 
-    /// Fetches every branch and returns what `base` is now.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Fetches what `base` is now. Blocks; waits for another fetch into the same mirror.
     ///
     /// # Errors
-    /// [`Error::Unreachable`], [`Error::Empty`], [`Error::ObjectFormat`] or [`Error::BaseMissing`].
+    /// [`Error::Unreachable`], [`Error::NotOurs`], [`Error::Empty`], [`Error::BaseMissing`], [`Error::ObjectFormat`],
+    /// [`Error::Unsupported`], [`Error::TooLarge`], [`Error::BadTree`]: each before anything of it is kept.
     pub fn fetch(&self, base: &BranchName) -> Result<Base, Error> {
-        self.check_format()?;
-        let mut remote = self.repo.remote_anonymous(&self.remote.url())?;
-        let mut options = FetchOptions::new();
-        options.prune(git2::FetchPrune::On).download_tags(git2::AutotagOption::None);
-        let refs = ["+refs/heads/*:refs/heads/*"];
-        remote.fetch(&refs, Some(&mut options), None).map_err(|e| self.unreachable(e))?;
-        drop(remote);
-        let branches = self.branches()?;
-        if branches.is_empty() {
-            return Err(Error::Empty { remote: self.remote.to_string() });
+        let theirs = open::theirs(&self.remote)?;
+        let commit = self.find(&theirs, base)?;
+        let found = Base { commit: commit_id(commit.id()), tree: tree_id(commit.tree_id()) };
+        tree::measure(&theirs, commit.tree_id(), &self.limits).map_err(|e| self.incomplete(e))?;
+        let (_lock, ours) = self.locked()?;
+        let odb = ours.odb()?;
+        if !odb.exists(commit.id()) {
+            let mut transfer = Transfer::new(&theirs)?;
+            transfer.tree(commit.tree_id(), None, &|id| odb.exists(id))?;
+            transfer.commit(commit.id())?;
+            transfer.finish(&ours)?;
+            open::settle(&self.path)?;
         }
-        self.base(base, &branches)
+        if commit.parent_count() > 0 {
+            cut_history(&self.path, commit.id())?;
+        }
+        ours.reference(&kept(base), commit.id(), true, "fetched")?;
+        Ok(found)
     }
 
-    fn base(&self, base: &BranchName, branches: &[String]) -> Result<Base, Error> {
-        let missing = || {
-            let existing = branches.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
-            Error::BaseMissing { branch: base.to_string(), existing }
-        };
-        let reference = self.repo.find_reference(&base.reference()).map_err(|_| missing())?;
-        let commit = reference.peel_to_commit()?;
-        Ok(Base { commit: commit_id(commit.id()), tree: tree_id(commit.tree_id()) })
-    }
-
-    /// libgit2 cannot read SHA-256 repositories, and says so in words that help nobody.
-    fn check_format(&self) -> Result<(), Error> {
-        let config = [self.remote.path().join("config"), self.remote.path().join(".git/config")];
-        let text = config.iter().find_map(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
-        let is_sha256 = text.lines().any(|l| l.trim().to_ascii_lowercase().replace(' ', "") == "objectformat=sha256");
-        if is_sha256 { Err(Error::ObjectFormat { remote: self.remote.to_string() }) } else { Ok(()) }
-    }
-
-    fn unreachable(&self, source: git2::Error) -> Error {
-        let remote = self.remote.to_string();
-        match (source.class(), source.code()) {
-            (ErrorClass::Repository, ErrorCode::GenericError) if source.message().contains("object format") => {
-                Error::ObjectFormat { remote }
-            }
-            _ => Error::Unreachable { remote, source },
+    fn find<'a>(&self, theirs: &'a Repository, base: &BranchName) -> Result<git2::Commit<'a>, Error> {
+        match theirs.find_reference(&base.reference()) {
+            Ok(reference) => reference.peel_to_commit().map_err(|e| self.incomplete(e.into())),
+            Err(_) if theirs.references()?.next().is_none() => Err(Error::Empty { remote: self.remote.to_string() }),
+            Err(_) => Err(Error::BaseMissing { branch: base.to_string(), existing: branches(theirs)? }),
         }
     }
 
-    fn branches(&self) -> Result<Vec<String>, Error> {
-        let mut names = Vec::new();
-        for reference in self.repo.references_glob("refs/heads/*")? {
-            let reference = reference?;
-            let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
-            names.extend(name.strip_prefix("refs/heads/").map(str::to_owned));
+    /// An object that the remote should have and has not.
+    fn incomplete(&self, error: Error) -> Error {
+        match error {
+            Error::Git(source) => Error::Unreachable { remote: self.remote.to_string(), source },
+            other => other,
         }
-        names.sort();
-        Ok(names)
     }
 
-    /// The names of the remote's branches as of the last fetch.
+    /// The names of the remote's branches as they are now, sorted. Blocks.
     ///
     /// # Errors
-    /// The mirror cannot be read.
+    /// As [`Mirror::fetch`] where the remote cannot be opened.
     pub fn remote_branches(&self) -> Result<Vec<String>, Error> {
-        self.branches()
+        branches(&open::theirs(&self.remote)?)
     }
+
+    /// Our branch for an issue, by a name that the remote has room for now: see [`branch_for`]. Blocks.
+    ///
+    /// # Errors
+    /// As [`Mirror::remote_branches`].
+    pub fn branch_for(&self, number: u64, title: &str) -> Result<BranchName, Error> {
+        let existing = self.remote_branches()?;
+        let is_ours = |name: &str| name.starts_with("countersign/") || name.starts_with("countersign-");
+        // The bare prefix is asked for by itself: branches below it are no reason to leave it.
+        let taken = |name: &str| match is_ours(name) {
+            true => names::in_the_way(name, &existing).is_some(),
+            false => existing.iter().any(|e| e == name),
+        };
+        Ok(branch_for(number, title, taken))
+    }
+
+    /// Remembers what a run starts from, whatever becomes of the branch.
+    pub(super) fn pin(&self, run: RunId, base: Oid) -> Result<(), Error> {
+        let (_lock, ours) = self.locked()?;
+        ours.reference(&format!("refs/runs/{run}"), base, true, "a run starts here")?;
+        Ok(())
+    }
+
+    /// Keeps others from writing to the mirror until the file is dropped.
+    fn locked(&self) -> Result<(File, Repository), Error> {
+        let file = File::create(self.path.with_extension("lock")).map_err(Error::io("lock the mirror"))?;
+        rustix::fs::flock(&file, FlockOperation::LockExclusive).map_err(Error::errno("lock the mirror"))?;
+        let ours = open::ours_or_new(&self.path)?;
+        remove_stale_locks(&self.path)?;
+        Ok((file, ours))
+    }
+}
+
+/// Where the mirror remembers a branch. The name is flat, since `a` and `a/b` can follow one another on a remote.
+fn kept(base: &BranchName) -> String {
+    let digest = Sha256::digest(base.as_str());
+    let hex: String = digest.iter().take(20).map(|b| format!("{b:02x}")).collect();
+    format!("refs/bases/{hex}")
+}
+
+pub(super) fn branches(repo: &Repository) -> Result<Vec<String>, Error> {
+    let mut names = Vec::new();
+    for reference in repo.references_glob("refs/heads/*")? {
+        let name = String::from_utf8_lossy(reference?.name_bytes()).into_owned();
+        names.extend(name.strip_prefix("refs/heads/").map(str::to_owned));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Tells whoever reads the repository that the parents of a commit are not in it.
+pub(super) fn cut_history(repo: &Path, commit: Oid) -> Result<(), Error> {
+    let (file, line) = (repo.join("shallow"), format!("{commit}\n"));
+    let known = match std::fs::read_to_string(&file) {
+        Err(e) if e.kind() == ErrorKind::NotFound => String::new(),
+        read => read.map_err(Error::io("read the repository's shallow file"))?,
+    };
+    if known.contains(&line) {
+        return Ok(());
+    }
+    open::replace(&file, format!("{known}{line}").as_bytes())
+}
+
+/// Removes what a fetch that was killed left: nobody else writes here while we hold the lock.
+fn remove_stale_locks(repo: &Path) -> Result<(), Error> {
+    for directory in ["", "refs/bases", "refs/runs", "objects/pack"] {
+        let Ok(entries) = std::fs::read_dir(repo.join(directory)) else { continue };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.ends_with(".lock") || name.starts_with("pack_git2_") || name.starts_with("tmp_") {
+                std::fs::remove_file(entry.path()).map_err(Error::io("remove a lock that a crash left"))?;
+            }
+        }
+    }
+    Ok(())
 }

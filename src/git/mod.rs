@@ -7,27 +7,34 @@
 
 mod checkout;
 mod diff;
+mod entry_name;
 mod error;
 mod ignore;
 mod import;
 mod mirror;
 mod names;
+mod open;
+mod path;
 mod push;
+mod read;
 mod remote;
 mod repo;
 mod seed;
-#[cfg(test)]
-mod tests;
+mod transfer;
+mod tree;
 
-pub use diff::{Diff, DiffFile, DiffLimits, DiffText, Hunk, Line, Status};
+pub use diff::{Diff, DiffFile, DiffLimits, DiffText, Hunk, Line, Note, Status};
 pub use error::Error;
 pub use import::{ImportLimits, Imported, LeftOut, Reason};
 pub use mirror::{Base, Mirror, mirror_path};
 pub use names::{BranchName, branch_for};
+pub use path::{TreePath, readable};
 pub use push::Pushed;
+pub use read::Listed;
 pub use remote::Remote;
 pub use repo::{CommitInfo, RunRepo};
 pub use seed::{bare_with, branch_tree};
+pub use tree::{Kind, TreeLimits, TreeSize};
 
 use crate::cycle::id::{CommitId, TreeId};
 
@@ -42,13 +49,4 @@ fn commit_id(oid: git2::Oid) -> CommitId {
 
 fn oid(id: &str) -> Result<git2::Oid, Error> {
     Ok(git2::Oid::from_str(id)?)
-}
-
-/// A path of a tree as people read it: UTF-8, or with the bytes that are not escaped.
-#[must_use]
-pub fn readable(path: &[u8]) -> String {
-    match std::str::from_utf8(path) {
-        Ok(text) if !text.chars().any(char::is_control) => text.to_owned(),
-        Ok(_) | Err(_) => path.escape_ascii().to_string(),
-    }
 }

@@ -1,18 +1,23 @@
 //! A run's own repository: bare, the service's, with the mirror's objects as its alternate.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{ObjectType, Repository, Signature, Time, TreeWalkMode, TreeWalkResult};
+use git2::{Oid, Repository, Signature, Time};
 
-use super::mirror::{init, open};
-use super::{Error, Mirror, commit_id, oid};
+use super::mirror::cut_history;
+use super::{Error, Mirror, commit_id, oid, open};
 use crate::cycle::id::{CommitId, RunId, TreeId};
+use crate::hidden::reveal;
 
 /// Who makes our commits. What an agent calls itself goes nowhere.
-const NAME: &str = "Countersign";
-const MAIL: &str = "countersign@localhost";
-/// More entries than this are not listed.
-const MOST_FILES: usize = 1_000_000;
+pub(super) const NAME: &str = "Countersign";
+/// Nobody's address: no forge takes it for an account's.
+pub(super) const MAIL: &str = "countersign@localhost";
+/// The longest first line of a commit, in characters.
+const SUBJECT: usize = 200;
+/// Where a run's repository remembers what the run started from.
+pub(super) const BASE: &str = "refs/base";
 
 /// What a commit of ours says.
 #[derive(Debug, Clone)]
@@ -21,7 +26,7 @@ pub struct CommitInfo {
     pub tree: TreeId,
     /// The commit before it.
     pub parent: CommitId,
-    /// The first line, cut at 200 characters; line breaks and what could be a trailer in it are made plain.
+    /// The first line, cut at 200 characters; line breaks and characters that cannot be seen are made plain.
     pub subject: String,
     /// The run.
     pub run: RunId,
@@ -33,46 +38,66 @@ pub struct CommitInfo {
     pub at: i64,
 }
 
-/// A run's repository. Opened anew for each use: it is cheap, and nothing is shared between threads.
+/// A run's repository. Opened anew for each use: it is cheap, and threads share nothing. All its functions block.
 #[derive(Debug, Clone)]
 pub struct RunRepo {
     path: PathBuf,
 }
 
 impl RunRepo {
-    /// Makes the run's repository below `directory`; made before, it is opened.
+    /// Makes the run's repository below `directory`; made before, it is opened, and the run starts from `base` from now
+    /// on. The base's objects stay in the mirror.
     ///
     /// # Errors
-    /// The directory cannot be written.
-    pub fn create(directory: &Path, _run: RunId, mirror: &Mirror, base: &CommitId) -> Result<Self, Error> {
-        let path = directory.join("repository.git");
-        let repo = if path.join("HEAD").exists() { open(&path)? } else { init(&path)? };
-        let alternates = path.join("objects/info/alternates");
-        std::fs::create_dir_all(path.join("objects/info")).map_err(Error::io("make the run's repository"))?;
-        let line = format!("{}\n", absolute(&mirror.objects())?.display());
-        std::fs::write(alternates, line).map_err(Error::io("join the run's repository to the mirror"))?;
-        drop(repo);
-        let this = Self { path };
-        // Keeps the base alive in the mirror's sight, and proves that the alternate works.
-        this.git()?.find_commit(oid(base.as_str())?)?;
+    /// The directory cannot be written, or the mirror does not have the base.
+    pub fn create(directory: &Path, run: RunId, mirror: &Mirror, base: &CommitId) -> Result<Self, Error> {
+        let this = Self { path: directory.join("repository.git") };
+        drop(open::ours_or_new(&this.path)?);
+        this.join(mirror.path())?;
+        let repo = this.git()?;
+        let base = repo.find_commit(oid(base.as_str())?)?;
+        mirror.pin(run, base.id())?;
+        if base.parent_count() > 0 {
+            cut_history(&this.path, base.id())?;
+        }
+        repo.reference(BASE, base.id(), true, "the run starts here")?;
         Ok(this)
     }
 
-    /// Opens the run's repository; [`RunRepo::create`] made it.
+    /// Opens the run's repository, which [`RunRepo::create`] made; `mirror` may have moved meanwhile.
     ///
     /// # Errors
-    /// It is not there.
-    pub fn open(directory: &Path, _run: RunId, _mirror: &Path) -> Result<Self, Error> {
+    /// It is not there, or the mirror is not.
+    pub fn open(directory: &Path, _run: RunId, mirror: &Path) -> Result<Self, Error> {
         let this = Self { path: directory.join("repository.git") };
         this.git()?;
+        this.join(mirror)?;
         Ok(this)
+    }
+
+    /// Names the mirror's objects as the place to look for what is not here.
+    fn join(&self, mirror: &Path) -> Result<(), Error> {
+        let doing = "join the run's repository to the mirror";
+        let objects = mirror.join("objects").canonicalize().map_err(Error::io(doing))?;
+        let line = [objects.as_os_str().as_bytes(), b"\n"].concat();
+        let file = self.path.join("objects/info/alternates");
+        if std::fs::read(&file).is_ok_and(|known| known == line) {
+            return Ok(());
+        }
+        std::fs::create_dir_all(self.path.join("objects/info")).map_err(Error::io(doing))?;
+        open::replace(&file, &line)
     }
 
     pub(super) fn git(&self) -> Result<Repository, Error> {
-        open(&self.path)
+        open::ours(&self.path)
     }
 
-    /// Commits a tree under the service's name.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Commits a tree under the service's name. What was imported and committed is on the disk when this returns. The
+    /// same information makes the same commit.
     ///
     /// # Errors
     /// The tree or the parent is not there.
@@ -80,72 +105,31 @@ impl RunRepo {
         let repo = self.git()?;
         let who = Signature::new(NAME, MAIL, &Time::new(info.at, 0))?;
         let (tree, parent) = (repo.find_tree(oid(info.tree.as_str())?)?, repo.find_commit(oid(info.parent.as_str())?)?);
-        Ok(commit_id(repo.commit(None, &who, &who, &message(info), &tree, &[&parent])?))
-    }
-
-    /// Every regular file of a tree, by its path.
-    ///
-    /// # Errors
-    /// The tree is not there.
-    pub fn regular_files(&self, tree: &TreeId) -> Result<Vec<Vec<u8>>, Error> {
-        let repo = self.git()?;
-        let mut paths = Vec::new();
-        repo.find_tree(oid(tree.as_str())?)?.walk(TreeWalkMode::PreOrder, |root, entry| {
-            if entry.kind() == Some(ObjectType::Blob) && entry.filemode() != 0o120_000 {
-                paths.push([root.as_bytes(), entry.name_bytes()].concat());
-            }
-            if paths.len() < MOST_FILES { TreeWalkResult::Ok } else { TreeWalkResult::Abort }
-        })?;
-        Ok(paths)
-    }
-
-    /// The first `max` bytes of a regular file of a tree; `None` if there is none. No link is followed.
-    ///
-    /// # Errors
-    /// The tree is not there.
-    pub fn file(&self, tree: &TreeId, path: &[u8], max: usize) -> Result<Option<Vec<u8>>, Error> {
-        let content = self.blob(tree, path)?;
-        Ok(content.map(|mut content| {
-            content.truncate(max);
-            content
-        }))
-    }
-
-    /// How many lines a regular file of a tree has; `None` if there is none.
-    ///
-    /// # Errors
-    /// The tree is not there.
-    pub fn line_count(&self, tree: &TreeId, path: &[u8]) -> Result<Option<usize>, Error> {
-        let count = |content: Vec<u8>| {
-            let ends = content.iter().filter(|b| **b == b'\n').count();
-            ends + usize::from(content.last().is_some_and(|b| *b != b'\n'))
-        };
-        Ok(self.blob(tree, path)?.map(count))
-    }
-
-    fn blob(&self, tree: &TreeId, path: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let repo = self.git()?;
-        let mut at = repo.find_tree(oid(tree.as_str())?)?;
-        let mut parts = path.split(|b| *b == b'/').peekable();
-        while let Some(part) = parts.next() {
-            let found = at.iter().find(|e| e.name_bytes() == part).map(|e| (e.id(), e.filemode()));
-            match (found, parts.peek()) {
-                (Some((id, 0o040_000)), Some(_)) => at = repo.find_tree(id)?,
-                (Some((id, 0o100_644 | 0o100_755)), None) => return Ok(Some(repo.find_blob(id)?.content().to_vec())),
-                (Some(_) | None, _) => return Ok(None),
-            }
-        }
-        Ok(None)
+        let commit = repo.commit(None, &who, &who, &message(info), &tree, &[&parent])?;
+        keep(&repo, commit)?;
+        open::settle(&self.path)?;
+        Ok(commit_id(commit))
     }
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    path.canonicalize().map_err(Error::io("find the mirror"))
+/// Nobody who tidies up the repository shall take the commit for rubbish.
+fn keep(repo: &Repository, commit: Oid) -> Result<(), Error> {
+    repo.reference(&format!("refs/kept/{commit}"), commit, true, "a commit of the run")?;
+    Ok(())
 }
 
 fn message(info: &CommitInfo) -> String {
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    let subject: String = info.subject.chars().map(plain).take(200).collect();
-    let CommitInfo { run, pass, role, .. } = info;
-    format!("{}\n\nCountersign-Run: {run}\nCountersign-Pass: {pass}\nCountersign-Role: {role}\n", subject.trim())
+    let CommitInfo { run, pass, .. } = info;
+    let subject = match one_line(&info.subject) {
+        empty if empty.is_empty() => format!("Work of run {run}"),
+        subject => subject,
+    };
+    let role = one_line(&info.role);
+    format!("{subject}\n\nCountersign-Run: {run}\nCountersign-Pass: {pass}\nCountersign-Role: {role}\n")
+}
+
+fn one_line(text: &str) -> String {
+    let spaced: String = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
+    let shown: String = reveal(&spaced).chars().take(SUBJECT).collect();
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
 }

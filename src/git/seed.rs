@@ -4,7 +4,7 @@ use std::path::Path;
 
 use git2::{Repository, Signature, Time};
 
-use super::mirror::{init, open};
+use super::open::{ours, ours_or_new};
 use super::{BranchName, Error, commit_id};
 use crate::cycle::id::CommitId;
 
@@ -13,7 +13,7 @@ use crate::cycle::id::CommitId;
 /// # Errors
 /// The directory cannot be written, or a path is not one that git takes.
 pub fn bare_with(path: &Path, files: &[(&str, &str)], at: i64) -> Result<CommitId, Error> {
-    let repo = init(path)?;
+    let repo = ours_or_new(path)?;
     let tree = build(&repo, files)?;
     let who = Signature::new("Countersign", "countersign@localhost", &Time::new(at, 0))?;
     let tree = repo.find_tree(tree)?;
@@ -49,7 +49,7 @@ fn build(repo: &Repository, files: &[(&str, &str)]) -> Result<git2::Oid, Error> 
 /// # Errors
 /// There is no such repository or branch.
 pub fn branch_tree(path: &Path, branch: &BranchName) -> Result<crate::cycle::id::TreeId, Error> {
-    let repo = open(path)?;
+    let repo = ours(path)?;
     let commit = repo.find_reference(&branch.reference())?.peel_to_commit()?;
     Ok(super::tree_id(commit.tree_id()))
 }

@@ -59,11 +59,9 @@ impl Drop for Tree {
         let (Some(backend), path) = (self.backend.take(), std::mem::take(&mut self.path)) else { return };
         // Removing may take long; nobody waits for it, and what a crash leaves is removed with the run.
         tokio::task::spawn_blocking(move || {
-            // Removed twice, by its holder and with the run, is as good as once.
-            if let Err(e) = backend.remove(&path)
-                && path.exists()
-            {
-                tracing::warn!(path = %path.display(), error = told(&e), "a tree could not be removed");
+            // Two removals may meet, its holder's and the run's; the run's tells what stays.
+            if let Err(e) = backend.remove(&path) {
+                tracing::debug!(path = %path.display(), error = told(&e), "a tree is removed with its run");
             }
         });
     }
@@ -114,7 +112,8 @@ pub(super) async fn import(ports: &Ports, task: &Task<'_>, tree: &Tree) -> Resul
         let imported = repo.import(&path, &base_tree, &ImportLimits::default())?;
         let commit = repo.commit(&CommitInfo { tree: imported.tree.clone(), ..info })?;
         let diff = repo.diff(&base_tree, &imported.tree, &DiffLimits::default())?;
-        let left_out = imported.left_out.iter().map(|l| LeftOut { path: l.path.clone(), reason: l.reason.to_string() });
+        let left_out =
+            imported.left_out.iter().map(|l| LeftOut { path: l.path.to_string(), reason: l.reason.to_string() });
         Ok(Change {
             tree: imported.tree,
             commit,

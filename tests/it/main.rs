@@ -7,6 +7,7 @@ mod agent;
 mod architecture;
 mod checks;
 mod gateway;
+mod git;
 mod real_source;
 mod sandbox;
 mod web;

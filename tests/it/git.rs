@@ -1,0 +1,11 @@
+//! The git port against real repositories: the git program makes them and judges the results, and nothing else runs it.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod bench;
+mod diffs;
+mod hostile;
+mod imports;
+mod mirrors;
+mod pushes;
+mod trees;
