@@ -2,18 +2,22 @@
 
 mod delegate;
 mod start;
+pub mod story;
+mod survey;
 
 use std::path::Path;
 use std::sync::Arc;
 
 pub use delegate::{Delegation, Refused};
 pub use start::{Service, StartError, Started};
+pub use story::Story;
+pub use survey::{Found, Surveyed};
 
 use crate::cycle::id::RunId;
 use crate::cycle::policy::AgentChoice;
 use crate::cycle::run::Run;
 use crate::gateway::prices::Prices;
-use crate::runner::Runner;
+use crate::runner::{Directories, Runner};
 use crate::store::{self, Repository, Store};
 use crate::{clock, git};
 
@@ -23,6 +27,7 @@ pub struct App {
     /// The database.
     pub store: Store,
     runner: Arc<Runner>,
+    directories: Directories,
     agents: Agents,
     prices: Prices,
     providers: Vec<&'static str>,

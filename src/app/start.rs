@@ -77,7 +77,7 @@ impl Service {
             backend,
             gateway: gateway.clone(),
             socket: socket.path().to_owned(),
-            directories,
+            directories: directories.clone(),
             limits: Limits { memory: config.sandbox.memory_mib << 20, ..Limits::default() },
             moved: tokio::sync::watch::Sender::new(0),
             tasks: tasks.clone(),
@@ -86,7 +86,7 @@ impl Service {
         runner.start();
         let agents =
             Agents { implementer: choice(&config.agents.implementer), reviewer: choice(&config.agents.reviewer) };
-        let app = Arc::new(App { store, runner: Arc::clone(&runner), agents, prices, providers });
+        let app = Arc::new(App { store, runner: Arc::clone(&runner), directories, agents, prices, providers });
         Ok(Started { app, runner, gateway, tasks, _socket: socket })
     }
 }

@@ -8,6 +8,7 @@
 mod checkout;
 mod diff;
 mod error;
+mod head;
 mod ignore;
 mod import;
 mod mirror;
@@ -21,6 +22,7 @@ mod tests;
 
 pub use diff::{Diff, DiffFile, DiffLimits, DiffText, Hunk, Line, Status};
 pub use error::Error;
+pub use head::Head;
 pub use import::{ImportLimits, Imported, LeftOut, Reason};
 pub use mirror::{Base, Mirror, mirror_path};
 pub use names::{BranchName, branch_for};

@@ -68,6 +68,11 @@ impl RunRepo {
         Ok(this)
     }
 
+    /// One that is read only: it may be anybody's.
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
     pub(super) fn git(&self) -> Result<Repository, Error> {
         open(&self.path)
     }

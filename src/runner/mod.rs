@@ -10,7 +10,7 @@ pub mod ledger;
 mod ports;
 mod prepare;
 mod review;
-pub mod transcript;
+mod transcript;
 mod verify;
 mod workdir;
 mod write;
@@ -24,6 +24,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{error, info};
 
 pub use ports::{Directories, Ports};
+pub use prepare::refusal;
 
 use crate::cycle::id::RunId;
 use crate::store;

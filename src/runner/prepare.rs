@@ -51,8 +51,11 @@ async fn prepare(ports: &Ports, run: &Run) -> Result<Preparation, Error> {
     found.await
 }
 
+/// Why a repository with these commands cannot be run, as a sentence; `None` if it can.
+///
 /// Setup is not performed yet: with a network it could not be, and without it belongs into a check's command.
-fn refusal(detected: &Detected) -> Option<String> {
+#[must_use]
+pub fn refusal(detected: &Detected) -> Option<String> {
     let command = &detected.setup.first()?.command;
     detected.refusal_without_network().or_else(|| {
         Some(format!("Setup commands are not run yet (`{command}`): put them at the start of the check's own command."))
