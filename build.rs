@@ -1,5 +1,7 @@
 //! Builds *init*, the static program that is process 1 of every sandbox, for the service to carry along.
 
+#![expect(clippy::disallowed_methods, reason = "a build script gets its settings and its compiler from cargo")]
+
 use std::env;
 use std::path::PathBuf;
 use std::process::Command;

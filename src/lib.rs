@@ -17,7 +17,7 @@ pub mod hidden;
 pub mod model_server;
 pub mod runner;
 pub mod sandbox;
-pub mod serve;
+pub mod service;
 pub mod store;
 pub mod telemetry;
 pub mod web;

@@ -10,9 +10,9 @@ use tracing_subscriber::filter::LevelFilter;
 
 use countersign::app::add_repository;
 use countersign::config::Config;
-use countersign::sandbox::{Finding, NamespaceSettings, Standing, doctor};
+use countersign::sandbox::{self, NamespaceSettings, doctor};
 use countersign::store::Store;
-use countersign::{demo, model_server, serve, telemetry};
+use countersign::{demo, model_server, service, telemetry};
 
 /// Turns an issue into a pull request that was implemented, checked and reviewed.
 #[derive(Debug, Parser)]
@@ -84,7 +84,7 @@ async fn main() -> ExitCode {
 async fn perform(arguments: Arguments) -> Result<ExitCode> {
     let config = || Config::load(arguments.config.as_deref());
     match arguments.command {
-        Command::Serve => serve::until_stopped(&config()?).await.map(|()| ExitCode::SUCCESS),
+        Command::Serve => service::serve(&config()?).await.map(|()| ExitCode::SUCCESS),
         Command::Demo(options) => demo::run(options, std::io::stdout()).await,
         Command::Doctor => examine(&config()?).await,
         Command::Repository(command) => repositories(&config()?, command).await.map(|()| ExitCode::SUCCESS),
@@ -122,23 +122,8 @@ async fn examine(config: &Config) -> Result<ExitCode> {
     let findings = doctor(&settings).await;
     let mut out = std::io::stdout();
     for finding in &findings {
-        writeln!(out, "{}", told(finding))?;
+        writeln!(out, "{finding}")?;
     }
-    let fails =
-        |f: &Finding| f.standing == Standing::Fails || (config.sandbox.strict && f.standing == Standing::Partly);
-    let is_well = !findings.iter().any(fails);
+    let is_well = !findings.iter().any(sandbox::Finding::stops_runs);
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// One finding as a line, and what to do about it as a second one.
-fn told(finding: &Finding) -> String {
-    let word = match finding.standing {
-        Standing::Holds => "holds ",
-        Standing::Partly => "partly",
-        Standing::Absent => "absent",
-        Standing::Fails => "FAILS ",
-    };
-    let seen = if finding.seen.is_empty() { String::new() } else { format!(" ({})", finding.seen) };
-    let remedy = finding.remedy.as_ref().map_or_else(String::new, |r| format!("\n        what to do: {r}"));
-    format!("{word}  {}{seen}{remedy}", finding.what)
 }

@@ -67,7 +67,7 @@ impl App {
         let Delegation { issue, title, body, done, base, .. } = delegation;
         let new = NewIssue { id: issue, title, body, done, base };
         let run = self.store.delegate(&repository, new, policy, clock::now()).await?;
-        self.runner.wake();
+        self.signals.wake.notify_one();
         Ok(run)
     }
 
@@ -80,10 +80,10 @@ impl App {
         };
         policy.check()?;
         for agent in policy.agents.values() {
-            if !self.providers.contains(&agent.provider.as_str()) {
+            if !self.offers.providers.contains(&agent.provider.as_str()) {
                 return Err(Refused::NoProvider { provider: agent.provider.clone() });
             }
-            if self.prices.get(&agent.model).is_none() {
+            if self.offers.prices.get(&agent.model).is_none() {
                 return Err(Refused::NoPrice { model: agent.model.clone() });
             }
         }

@@ -1,15 +1,15 @@
 //! The use-cases: what people and scripts ask of the service.
 
 mod delegate;
-mod start;
 pub mod story;
 mod survey;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::sync::{Notify, watch};
+
 pub use delegate::{Delegation, Refused};
-pub use start::{Service, StartError, Started};
 pub use story::Story;
 pub use survey::{Found, Surveyed};
 
@@ -17,7 +17,6 @@ use crate::cycle::id::RunId;
 use crate::cycle::policy::AgentChoice;
 use crate::cycle::run::Run;
 use crate::gateway::prices::Prices;
-use crate::runner::{Directories, Runner};
 use crate::store::{self, Repository, Store};
 use crate::{clock, git};
 
@@ -26,11 +25,31 @@ use crate::{clock, git};
 pub struct App {
     /// The database.
     pub store: Store,
-    runner: Arc<Runner>,
-    directories: Directories,
+    signals: Signals,
     agents: Agents,
-    prices: Prices,
-    providers: Vec<&'static str>,
+    offers: Offers,
+}
+
+/// How the application and whoever performs runs hear of each other; in one process.
+#[derive(Debug, Clone)]
+pub struct Signals {
+    /// Told that there may be a run to claim.
+    pub wake: Arc<Notify>,
+    /// Changes whenever a run has moved.
+    pub moved: watch::Receiver<u64>,
+}
+
+/// What can be asked for on this machine, and where it keeps what belongs to runs.
+#[derive(Debug, Clone)]
+pub struct Offers {
+    /// What models cost.
+    pub prices: Prices,
+    /// The providers that are set up.
+    pub providers: Vec<&'static str>,
+    /// Bare mirrors, one a repository.
+    pub mirrors: PathBuf,
+    /// What belongs to one run: its repository, its trees, its logs.
+    pub runs: PathBuf,
 }
 
 /// Who performs the roles unless a run says otherwise.
@@ -57,6 +76,12 @@ pub enum AddError {
 }
 
 impl App {
+    /// The application over a store.
+    #[must_use]
+    pub fn new(store: Store, signals: Signals, agents: Agents, offers: Offers) -> Self {
+        Self { store, signals, agents, offers }
+    }
+
     /// Adds a repository.
     ///
     /// # Errors
@@ -72,13 +97,13 @@ impl App {
     /// # Errors
     /// The store's.
     pub async fn wait_until_over(&self, run: RunId) -> Result<Run, store::Error> {
+        let mut moved = self.signals.moved.clone();
         loop {
-            let moved = self.runner.moved();
+            moved.mark_unchanged();
             let now = self.store.load(run).await?;
-            if now.is_over() {
+            if now.is_over() || moved.changed().await.is_err() {
                 return Ok(now);
             }
-            moved.await;
         }
     }
 }

@@ -90,8 +90,8 @@ impl App {
         pairs: Vec<(TreeId, TreeId)>,
         limits: DiffLimits,
     ) -> Vec<Result<Diff, DiffError>> {
-        let directory = self.directories.runs.join(run.id.to_string());
-        let (id, mirror) = (run.id, mirror_path(&self.directories.mirrors, run.repository.id));
+        let directory = self.offers.runs.join(run.id.to_string());
+        let (id, mirror) = (run.id, mirror_path(&self.offers.mirrors, run.repository.id));
         let worked_out = spawn_blocking(move || {
             let of = |(from, to): &(TreeId, TreeId)| RunRepo::open(&directory, id, &mirror)?.diff(from, to, &limits);
             pairs.iter().map(of).collect::<Vec<Result<Diff, git::Error>>>()

@@ -11,7 +11,6 @@ use crate::checks::detect::{self, Detected};
 use crate::checks::Files;
 use crate::cycle::checks::Check;
 use crate::git::{self, Head, Remote};
-use crate::runner::refusal;
 use crate::store::{self, Repository};
 
 /// A page waits no longer than this for a remote.
@@ -57,7 +56,7 @@ impl App {
 fn look(remote: &str) -> Result<Found, git::Error> {
     let head = Remote::parse(remote)?.head()?;
     let detected = detected(&head)?;
-    let checks = detected.and_then(|d| refusal(&d).map_or(Ok(d.checks), Err));
+    let checks = detected.and_then(|d| d.refusal().map_or(Ok(d.checks), Err));
     Ok(Found { branch: head.branch, checks })
 }
 

@@ -14,12 +14,12 @@ use clap::Args;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::app::{Delegation, Service, Started};
+use crate::app::Delegation;
 use crate::config::{AgentConfig, AgentsConfig, Config, ProviderConfig, secret_variable};
 use crate::cycle::id::{IssueId, RunId};
 use crate::cycle::run::Delivery;
 use crate::model_server;
-use crate::serve;
+use crate::service::{Service, Started, stop_signal};
 use crate::store::Repository;
 use story::{STORIES, Story};
 
@@ -51,7 +51,7 @@ pub async fn run(options: Options, mut out: impl Write) -> Result<ExitCode> {
     let config = config(&options, &data.0, server.as_ref().map(|s| s.address.as_str()))?;
     let started = Service::start(&config).await?;
     let listen = if options.exit { SocketAddr::from(([127, 0, 0, 1], 0)) } else { options.listen };
-    let (address, server_of_pages) = serve::pages(&started, listen).await?;
+    let (address, server_of_pages) = started.serve_pages(listen).await?;
     writeln!(out, "The pages are at http://{address}; the data is in {}.", data.0.display())?;
     let mut runs = Vec::new();
     for story in &stories {
@@ -63,7 +63,7 @@ pub async fn run(options: Options, mut out: impl Write) -> Result<ExitCode> {
     }
     if !options.exit {
         writeln!(out, "All five stories have ended. Press Ctrl-C to stop serving.")?;
-        serve::stop_signal().await?;
+        stop_signal().await?;
     }
     server_of_pages.abort();
     started.stop().await;

@@ -1,5 +1,8 @@
 //! The forge port: what the outside world gets to read of a run. The local forge keeps it in the store.
 
+pub mod body;
+pub mod inert;
+
 use crate::cycle::outcome::Outcome;
 use crate::cycle::run::Run;
 use crate::cycle::step::Change;
@@ -21,6 +24,6 @@ pub fn title(run: &Run) -> String {
 
 /// The body of a pull request.
 #[must_use]
-pub fn body(run: &Run, change: &Change, outcome: &Outcome) -> String {
+pub fn text(run: &Run, change: &Change, outcome: &Outcome) -> String {
     format!("{outcome}: run {}, commit {}", run.id, change.commit)
 }

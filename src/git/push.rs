@@ -78,9 +78,11 @@ fn send(repo: &git2::Repository, to: &Remote, branch: &BranchName) -> Result<(),
     let mut remote = repo.remote_anonymous(&to.url())?;
     let pushed = remote.push(&[format!("{reference}:{reference}")], Some(&mut options));
     drop(options);
-    pushed.map_err(|e| match e.code() {
-        git2::ErrorCode::NotFastForward => Error::ForeignBranch { branch: branch.to_string() },
-        _ => Error::Unreachable { remote: to.to_string(), source: e },
+    pushed.map_err(|e| {
+        if e.code() == git2::ErrorCode::NotFastForward {
+            return Error::ForeignBranch { branch: branch.to_string() };
+        }
+        Error::Unreachable { remote: to.to_string(), source: e }
     })?;
     match declined.into_inner() {
         None => Ok(()),

@@ -11,7 +11,6 @@ mod files;
 mod forward;
 mod session;
 mod sys;
-#[expect(dead_code, reason = "the service uses the other half: it encodes requests and decodes replies")]
 mod wire;
 
 use std::fs::{File, OpenOptions};

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::command::Running;
 use crate::forward::Forwarder;
 use crate::sys::{self, Ending, PollFd, Slot};
-use crate::wire::{self, CHUNK, FILE, Reply, Request, Why};
+use crate::wire::{self, CHUNK, FILE, Malformed, Message, Reply, Request, Why};
 use crate::{World, files, refusal};
 
 /// A stream and what it is about.
@@ -130,7 +130,7 @@ impl Session {
 
     fn handle_frames(&mut self, world: &mut World) {
         while self.is_listening() {
-            let request = match wire::first_frame(&self.inbox) {
+            let request = match first_frame(&self.inbox) {
                 Ok(None) => return,
                 Ok(Some((frame, length))) => {
                     let request = Request::decode(frame);
@@ -141,7 +141,7 @@ impl Session {
             };
             match request {
                 Ok(request) => self.handle(request, world),
-                Err(wire::Malformed) => self.fail(Why::BadRequest, "the frame breaks the protocol"),
+                Err(Malformed) => self.fail(Why::BadRequest, "the frame breaks the protocol"),
             }
         }
     }
@@ -216,4 +216,11 @@ impl Session {
         self.outbox.extend(reply.encode());
         self.state = State::Closing;
     }
+}
+
+/// The first whole frame in `bytes`, its length taken off, and how many bytes it took; `None` if more must come.
+fn first_frame(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, Malformed> {
+    let Some((length, rest)) = bytes.split_first_chunk::<4>() else { return Ok(None) };
+    let length = wire::frame_length(*length)?;
+    Ok(rest.get(..length).map(|frame| (frame, 4 + length)))
 }

@@ -35,7 +35,6 @@ unsafe extern "C" {
 
 const PR_SET_PDEATHSIG: c_int = 1;
 const PR_SET_DUMPABLE: c_int = 4;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const SYS_CLOSE_RANGE: c_long = 436;
 const SIGCHLD: c_int = 17;
 const SIGPIPE: c_int = 13;

@@ -43,7 +43,7 @@ pub(super) async fn look_up(
                 (Some(Cites::Command(command)), _) => {
                     commands.get(command).cloned().unwrap_or_else(|| discarded("it was not run"))
                 }
-                (None, Some(why)) => discarded(why),
+                (None, Some(why)) => discarded(&why),
                 (None, None) => discarded("it cites nothing"),
             };
             Ok(Cited { finding, citation })
@@ -53,7 +53,7 @@ pub(super) async fn look_up(
     .await
 }
 
-fn discarded(reason: impl ToString) -> Citation {
+fn discarded(reason: &(impl ToString + ?Sized)) -> Citation {
     Citation::Discarded { reason: reason.to_string() }
 }
 
@@ -87,10 +87,10 @@ impl Lines<'_> {
     fn look_up(&self, repo: &RunRepo, place: &Place, since: Option<&Diff>) -> Result<Citation, git::Error> {
         let tree = if self.base { &place.base } else { &place.tree };
         let Some(count) = repo.line_count(tree, self.path.as_bytes())? else {
-            return Ok(discarded(format!("there is no file {} in the reviewed tree", self.path)));
+            return Ok(discarded(&format!("there is no file {} in the reviewed tree", self.path)));
         };
         if usize::try_from(self.to).is_ok_and(|to| to > count) {
-            return Ok(discarded(format!("{} has {count} lines", self.path)));
+            return Ok(discarded(&format!("{} has {count} lines", self.path)));
         }
         let new_ground = since.is_none_or(|diff| diff.touches(self.path.as_bytes(), self.from..=self.to));
         Ok(Citation::Holds { new_ground })
@@ -113,7 +113,7 @@ async fn run_commands(
         Some(_) | None => BTreeMap::new(),
     };
     let citation = |command: &String, cited: checks::Cited| match cited {
-        checks::Cited::Discarded(why) => discarded(why),
+        checks::Cited::Discarded(why) => discarded(&why),
         checks::Cited::Holds(attempt) => {
             Citation::Holds { new_ground: before.is_none() || !failed_alike(then.get(command), &attempt) }
         }

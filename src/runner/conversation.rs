@@ -87,7 +87,7 @@ fn session(ports: &Ports, task: &Task<'_>, choice: &AgentChoice, role: Role) -> 
         models: vec![choice.model.clone()],
         ceiling: task.run.spent.plus(task.allowance.money),
     };
-    ports.gateway.open_session(session).map_err(|e| crashed(told(&e)))
+    ports.gateway.open_session(session).map_err(|e| crashed(&told(&e)))
 }
 
 async fn sandbox(ports: &Ports, task: &Task<'_>, tree: &Path) -> Result<Sandbox, Broke> {
@@ -117,7 +117,7 @@ fn effort(effort: Effort) -> anthropic::Effort {
     }
 }
 
-fn crashed(cause: impl ToString) -> Broke {
+fn crashed(cause: &(impl ToString + ?Sized)) -> Broke {
     Broke::Crashed(cause.to_string())
 }
 

@@ -84,7 +84,7 @@ async fn open(ports: &Ports, run: &Run, change: &Change, outcome: &Outcome) -> R
         branch: run.preparation.as_ref().map_or_else(String::new, |p| p.branch.clone()),
         head: change.commit.to_string(),
         title: forge::title(run),
-        body: forge::body(run, change, outcome),
+        body: forge::text(run, change, outcome),
         label: forge::label(outcome).to_owned(),
     };
     let number = ports.store.save_pull_request(row.repository.id, run.id, &pull, clock::now()).await?;

@@ -18,13 +18,12 @@ mod write;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{error, info};
 
 pub use ports::{Directories, Ports};
-pub use prepare::refusal;
 
 use crate::cycle::id::RunId;
 use crate::store;
@@ -36,7 +35,7 @@ pub struct Runner {
     slots: Arc<Semaphore>,
     /// Runs that a task of this process holds.
     held: Mutex<BTreeSet<RunId>>,
-    wake: Notify,
+    wake: Arc<Notify>,
     stop: CancellationToken,
     tasks: TaskTracker,
 }
@@ -49,30 +48,22 @@ impl Runner {
             ports,
             slots: Arc::new(Semaphore::new(slots)),
             held: Mutex::default(),
-            wake: Notify::new(),
+            wake: Arc::new(Notify::new()),
             stop: CancellationToken::new(),
             tasks: TaskTracker::new(),
         })
     }
 
-    /// Starts claiming: what an earlier process left unfinished first, then whatever [`Runner::wake`] announces.
+    /// Starts claiming: what an earlier process left unfinished first, then whatever its signals announce.
     pub fn start(self: &Arc<Self>) {
         let runner = Arc::clone(self);
         self.tasks.spawn(async move { runner.claim_until_stopped().await });
     }
 
-    /// Says that there may be a run to claim.
-    pub fn wake(&self) {
-        self.wake.notify_one();
-    }
-
-    /// Resolves when some run has moved after this was called.
-    pub fn moved(&self) -> impl Future<Output = ()> + '_ {
-        let mut moved = self.ports.moved.subscribe();
-        async move {
-            // The sender lives as long as the ports.
-            let _ = moved.changed().await;
-        }
+    /// How others hear of runs that move, and say that there may be one to claim.
+    #[must_use]
+    pub fn signals(&self) -> (Arc<Notify>, watch::Receiver<u64>) {
+        (Arc::clone(&self.wake), self.ports.moved.subscribe())
     }
 
     /// Stops claiming, ends the steps in flight and waits for them. What they had not finished is redone later.

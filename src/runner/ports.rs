@@ -105,9 +105,9 @@ pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 /// A step that never really ran: it is tried again and no pass is charged.
-pub(super) fn not_run(cause: impl ToString, wait: Duration) -> StepResult {
+pub(super) fn not_run(cause: impl Into<String>, wait: Duration) -> StepResult {
     let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-    StepResult::NotRun { cause: cause.to_string(), wait_ms }
+    StepResult::NotRun { cause: cause.into(), wait_ms }
 }
 
 /// An error and everything behind it, on one line.

@@ -108,14 +108,13 @@ pub(super) async fn import(ports: &Ports, task: &Task<'_>, tree: &Tree) -> Resul
     let preparation = task.run.preparation.clone();
     let (base_tree, base) = preparation.as_ref().map(|p| (p.tree.clone(), p.base.clone())).ok_or(git::Error::NoBase)?;
     let info = commit_info(task, parent(task.run, &base));
-    let globs = protected(preparation.map(|p| p.rules.protected).unwrap_or_default());
+    let globs = protected(&preparation.map(|p| p.rules.protected).unwrap_or_default());
     blocking(move || -> Result<Change, Error> {
         backend.take_back(&path)?;
         let imported = repo.import(&path, &base_tree, &ImportLimits::default())?;
         let commit = repo.commit(&CommitInfo { tree: imported.tree.clone(), ..info })?;
         let diff = repo.diff(&base_tree, &imported.tree, &DiffLimits::default())?;
-        let left_out =
-            imported.left_out.iter().map(|l| LeftOut { path: l.path.to_string(), reason: l.reason.to_string() });
+        let left_out = imported.left_out.iter().map(|l| LeftOut { path: l.path.clone(), reason: l.reason.to_string() });
         Ok(Change {
             tree: imported.tree,
             commit,
@@ -147,7 +146,7 @@ fn commit_info(task: &Task<'_>, parent: CommitId) -> CommitInfo {
     }
 }
 
-fn protected(globs: Vec<String>) -> GlobSet {
+fn protected(globs: &[String]) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in globs.iter().filter_map(|g| Glob::new(g).ok()) {
         set.add(glob);

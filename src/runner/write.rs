@@ -37,7 +37,7 @@ async fn write(ports: &Ports, task: &Task<'_>) -> Result<StepResult, workdir::Er
         Err(broke) => Err(broke),
     };
     if let Err(Broke::NotRun { cause, wait }) = &said {
-        return Ok(not_run(cause, *wait));
+        return Ok(not_run(cause.clone(), *wait));
     }
     let change = workdir::import(ports, task, &tree).await;
     Ok(StepResult::Written(Box::new(written(said, change?))))

@@ -1,6 +1,7 @@
 //! What `countersign doctor` says about sandboxes on this machine: each statement proved by trying it inside one.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use crate::cycle::id::RunId;
 pub enum Standing {
     /// It was tried, and it holds.
     Holds,
-    /// It holds in a weaker form, which the finding says. Strict mode refuses to work like this.
+    /// It holds in a weaker form, which the finding says. In strict mode that [fails](Standing::Fails).
     Partly,
     /// Something that runs may need is not there; sandboxes work without it.
     Absent,
@@ -36,6 +37,34 @@ pub struct Finding {
     pub remedy: Option<String>,
 }
 
+impl Finding {
+    /// Whether no run should start on this machine before it is mended.
+    #[must_use]
+    pub fn stops_runs(&self) -> bool {
+        self.standing == Standing::Fails
+    }
+}
+
+/// One line, and a second one with the remedy if there is one.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let standing = match self.standing {
+            Standing::Holds => "ok",
+            Standing::Partly => "partly",
+            Standing::Absent => "absent",
+            Standing::Fails => "FAILS",
+        };
+        write!(f, "{standing:<7} {}", self.what)?;
+        if !self.seen.is_empty() {
+            write!(f, " ({})", self.seen)?;
+        }
+        match &self.remedy {
+            Some(remedy) => write!(f, "\n        {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Limits that are quick to reach.
 const TRIAL: Limits = Limits { memory: 256 << 20, processes: 48, cpu_percent: 50, file_size: 1 << 20 };
 
@@ -44,15 +73,12 @@ const TRIAL: Limits = Limits { memory: 256 << 20, processes: 48, cpu_percent: 50
 pub async fn doctor(settings: &NamespaceSettings) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Err(error) = examine(settings, &mut findings).await {
-        let remedy = match &error {
-            Error::NoBackend { remedy, .. } => remedy.clone(),
-            _ => NAMESPACES_REFUSED.to_owned(),
-        };
+        let remedy = if let Error::NoBackend { remedy, .. } = &error { remedy } else { NAMESPACES_REFUSED };
         findings.push(Finding {
             what: "a sandbox can be started and used",
             standing: Standing::Fails,
             seen: describe(&error),
-            remedy: Some(remedy),
+            remedy: Some(remedy.to_owned()),
         });
     }
     findings
@@ -64,7 +90,7 @@ const NAMESPACES_REFUSED: &str = "allow unprivileged user namespaces (sysctl ker
      refused altogether, so run the service outside of one";
 
 async fn examine(settings: &NamespaceSettings, findings: &mut Vec<Finding>) -> Result<(), Error> {
-    let settings = NamespaceSettings { strict: false, ..settings.clone() };
+    let (settings, strict) = (NamespaceSettings { strict: false, ..settings.clone() }, settings.strict);
     let directory = settings.directory.clone();
     let backend = tokio::task::spawn_blocking(move || Namespace::new(&settings)).await;
     let backend = backend.map_err(|error| Error::Io { doing: "prepare the sandboxes", source: error.into() })??;
@@ -73,6 +99,9 @@ async fn examine(settings: &NamespaceSettings, findings: &mut Vec<Finding>) -> R
     std::fs::create_dir_all(&tree).map_err(Error::io("make a work tree"))?;
     let result = examine_over(&backend, &tree, &directory, findings).await;
     backend.remove(&tree)?;
+    for finding in findings.iter_mut().filter(|finding| strict && finding.standing == Standing::Partly) {
+        finding.standing = Standing::Fails;
+    }
     result
 }
 

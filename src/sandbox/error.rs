@@ -31,7 +31,6 @@ impl fmt::Display for Limit {
 
 /// Why a sandbox did not do what was asked. How a command ended is never one of these: see [`End`](super::End).
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// This machine has nothing to make sandboxes with.
     #[error("no sandbox can be made on this machine: {missing}; {remedy}")]

@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 
 use super::Error;
-use super::wire::{self, CHUNK, Malformed, Reply, Request, Why};
+use super::wire::{self, CHUNK, Malformed, Message, Reply, Request, Why};
 
 /// What a request was refused for, in *init*'s words.
 #[derive(Debug)]

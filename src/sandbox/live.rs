@@ -7,7 +7,7 @@ use tokio::net::UnixStream;
 
 use super::link::{self, Failure};
 use super::output::Kept;
-use super::wire::{FILE, FRAME, How, Reply, Request, Run};
+use super::wire::{FILE, FRAME, How, Message, Reply, Request, Run};
 use super::{Boxed, Command, End, Error, Finished, Limits, Output, Program, WORK};
 
 /// How long *init* may be late before it is taken for stuck. Generous, since what runs beside it may use up the

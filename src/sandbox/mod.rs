@@ -12,7 +12,6 @@ mod namespace;
 mod output;
 mod spawn;
 #[path = "../init/wire.rs"]
-#[cfg_attr(not(test), expect(dead_code, reason = "init uses the other half: it decodes requests and encodes replies"))]
 mod wire;
 
 use std::collections::BTreeMap;

@@ -91,6 +91,7 @@ pub(crate) struct Launch {
 impl Launch {
     /// Starts it. Its standard error is piped. It is not killed when the child is dropped, but reaped when it ends.
     #[expect(unsafe_code, reason = "joining groups and dropping root happen between fork and exec")]
+    #[expect(clippy::disallowed_methods, reason = "this is what starts sandboxes")]
     pub(crate) fn start(self, runtime: &Handle) -> io::Result<Child> {
         let mut command = std::process::Command::new(&self.program);
         command

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use sqlx::Executor;
 use sqlx::migrate::{Migration, MigrationSource, MigrationType, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 
@@ -83,6 +84,16 @@ impl Db {
         Migrator::new(Embedded).await?.run(&write).await?;
         let read =
             SqlitePoolOptions::new().max_connections(4).connect_with(options.read_only(true)).await.map_err(opened)?;
+        prepare_all(&write).await?;
         Ok(Self::Sqlite { read, write })
     }
+}
+
+/// A statement that the tables cannot answer is noticed at the start and not in the middle of a run.
+async fn prepare_all(pool: &SqlitePool) -> Result<(), Error> {
+    let mut connection = pool.acquire().await?;
+    for (_, text) in super::sql::ALL {
+        connection.prepare(sqlx::SqlSafeStr::into_sql_str(*text)).await?;
+    }
+    Ok(())
 }

@@ -93,7 +93,11 @@ fn to_json<T: serde::Serialize>(value: &T) -> String {
     text.replace("\\u0000", "\\ufffd")
 }
 
-fn from_json<T: serde::de::DeserializeOwned>(text: &str, table: &'static str, id: impl ToString) -> Result<T, Error> {
+fn from_json<T: serde::de::DeserializeOwned>(
+    text: &str,
+    table: &'static str,
+    id: &dyn std::fmt::Display,
+) -> Result<T, Error> {
     serde_json::from_str(text).map_err(|_| Error::Corrupt { table, id: id.to_string() })
 }
 

@@ -131,6 +131,6 @@ impl Store {
         let rows: Vec<Row> =
             on!(&self.db, read | c | sqlx::query_as(sql::LIST_CALLS).bind(run.to_string()).fetch_all(c).await?);
         let settled = rows.into_iter().filter_map(|(step, _, _, _, usage)| usage.map(|u| (step, u)));
-        settled.map(|(step, usage)| Ok((step.unsigned_abs(), from_json(&usage, "model_call", run)?))).collect()
+        settled.map(|(step, usage)| Ok((step.unsigned_abs(), from_json(&usage, "model_call", &run)?))).collect()
     }
 }

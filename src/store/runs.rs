@@ -251,6 +251,6 @@ fn version(run: &Run) -> i64 {
 }
 
 fn stored(run: RunId, seq: i64, at: i64, payload: &str) -> Result<Stored, Error> {
-    let event = from_json(payload, "event", format!("{run}/{seq}"))?;
+    let event = from_json(payload, "event", &format_args!("{run}/{seq}"))?;
     Ok(Stored { seq: seq.unsigned_abs(), at: Stamp(at), event })
 }

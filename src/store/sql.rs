@@ -4,8 +4,7 @@ macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
         $($(#[$doc])* pub(super) const $name: &str = $text;)*
 
-        /// All of them with their names, for the test that prepares each.
-        #[cfg(test)]
+        /// All of them with their names.
         pub(super) const ALL: &[(&str, &str)] = &[$((stringify!($name), $text)),*];
     };
 }

@@ -66,7 +66,7 @@ impl Store {
                     .await?
         );
         let line = |(step, at, text): (i64, i64, String)| {
-            Ok(Line { step: step.unsigned_abs(), at: Stamp(at), what: from_json(&text, "transcript", run)? })
+            Ok(Line { step: step.unsigned_abs(), at: Stamp(at), what: from_json(&text, "transcript", &run)? })
         };
         rows.into_iter().map(line).collect()
     }

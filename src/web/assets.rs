@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
@@ -27,7 +28,8 @@ pub fn version() -> &'static str {
 }
 
 /// Answers `GET /static/{version}/{name}`.
-pub(super) async fn show(Path((asked, name)): Path<(String, String)>) -> Result<Response, Error> {
+pub(super) async fn show(path: Result<Path<(String, String)>, PathRejection>) -> Result<Response, Error> {
+    let Path((asked, name)) = path.map_err(|_| Error::NotFound(Missing::Page))?;
     let file = FILES.iter().find(|(own, _, _)| asked == version() && *own == name);
     let (_, media, content) = file.ok_or(Error::NotFound(Missing::Page))?;
     let headers = [(header::CONTENT_TYPE, *media), (header::CACHE_CONTROL, "public, max-age=31536000, immutable")];

@@ -41,10 +41,13 @@ async fn collect(body: Body) -> Result<Bytes, Error> {
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|_| Error::Unreadable)?;
         seen += chunk.len();
-        match seen {
-            ..=LIMIT => whole.extend_from_slice(&chunk),
-            ..=DRAINED => whole = Vec::new(),
-            _ => break,
+        if seen > DRAINED {
+            break;
+        }
+        if seen > LIMIT {
+            whole = Vec::new();
+        } else {
+            whole.extend_from_slice(&chunk);
         }
     }
     if seen > LIMIT { Err(Error::TooLarge { limit: LIMIT }) } else { Ok(whole.into()) }

@@ -71,7 +71,7 @@ fn comes_from(headers: &HeaderMap, host: &str) -> bool {
 }
 
 /// The value of a header that is there exactly once and is plain text.
-fn only<'a>(headers: &'a HeaderMap, name: impl header::AsHeaderName) -> Option<&'a str> {
+fn only(headers: &HeaderMap, name: impl header::AsHeaderName) -> Option<&str> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (Some(value), None) => value.to_str().ok(),

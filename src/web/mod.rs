@@ -14,6 +14,7 @@ pub mod guard;
 pub mod output;
 pub mod page;
 pub mod pages;
+pub mod path;
 mod present;
 pub mod prose;
 pub mod view;

@@ -17,18 +17,22 @@ const EDGES: &[(&str, &[&str])] = &[
     ("store", &["clock", "cycle"]),
     // Ports: the core's words and the time, and of each other only what is said here.
     ("sandbox", &["clock", "cycle"]),
-    ("git", &["clock", "cycle"]),
+    ("git", &["clock", "cycle", "hidden"]),
     ("gateway", &["clock", "cycle"]),
-    ("forge", &["clock", "cycle"]),
+    ("forge", &["clock", "cycle", "hidden"]),
     ("checks", &["clock", "cycle", "sandbox"]),
     ("agent", &["clock", "cycle", "gateway", "sandbox"]),
     ("app", &["agent", "checks", "clock", "config", "cycle", "forge", "gateway", "git", "sandbox", "store"]),
     ("runner", &["agent", "checks", "clock", "config", "cycle", "forge", "gateway", "git", "sandbox", "store"]),
     // The pages ask `app` and read `store`; they never touch what performs runs.
-    ("web", &["app", "clock", "config", "cycle", "store"]),
+    ("web", &["app", "clock", "config", "cycle", "hidden", "store"]),
     // The model's stand-in speaks the providers' wire format and knows nothing of runs.
     ("model_server", &["gateway"]),
-    ("demo", &["app", "clock", "config", "cycle", "git", "model_server", "store", "web"]),
+    ("demo", &["app", "clock", "config", "cycle", "model_server", "service", "store"]),
+    // Puts everything together: the one module that names every adapter.
+    ("service", &["app", "config", "cycle", "gateway", "runner", "sandbox", "store", "web"]),
+    // Characters that nobody can see, made visible: for whoever shows text from outside.
+    ("hidden", &[]),
 ];
 
 /// A program of its own, built without this crate: its `crate::` is another one.

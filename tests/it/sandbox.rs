@@ -2,7 +2,7 @@
 //!
 //! On a machine without `bwrap` these tests say aloud that they were skipped; with `CI` set they fail instead.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests, which stand outside of the service")]
 
 mod commands;
 mod ends;
@@ -23,7 +23,7 @@ use countersign::sandbox::{
 };
 use tempfile::TempDir;
 
-/// A scratch directory, closed to others like a home, with a backend in it.
+/// A scratch directory with a backend in it.
 struct Place {
     scratch: TempDir,
     backend: Namespace,

@@ -1,14 +1,18 @@
 //! What a sandbox is made of, as the arguments of `bwrap`: an empty root to which only what is needed is added.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::etc;
 use crate::sandbox::WORK;
 
 /// The user and group number inside, whatever it is outside.
 const INSIDE_ID: &str = "1000";
+/// What the search path inside ends with.
+const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Where *init* is seen inside.
 pub(super) const INIT: &str = "/run/countersign/init";
 /// Where the gateway's socket is seen inside.
@@ -49,6 +53,8 @@ impl Layout<'_> {
         list.system();
         list.bind("--ro-bind", self.etc, "/etc");
         list.add(["--proc", "/proc", "--dev", "/dev"]);
+        // How this machine was started is nobody's business.
+        list.bind("--ro-bind", &self.etc.join(etc::EMPTY), "/proc/cmdline");
         for (mode, place) in [("1777", "/dev/shm"), ("1777", "/tmp"), ("0755", "/home/agent")] {
             list.add(["--perms", mode, "--size", &self.scratch.to_string(), "--tmpfs", place]);
         }
@@ -112,6 +118,33 @@ impl List {
 /// The command line: the arguments come by descriptor, so that nothing of them shows in a process list.
 pub(super) fn command_line(arguments: &str, control: &str) -> Vec<OsString> {
     ["--args", arguments, "--", INIT, control].into_iter().map(OsString::from).collect()
+}
+
+/// The environment of every command: where things are, and that nobody is there to answer questions.
+pub(super) fn environment(tools: &Tools) -> BTreeMap<String, String> {
+    let bins = tools.parts.iter().map(|(_, inside)| inside.as_str()).filter(|inside| inside.ends_with("/bin"));
+    let path = bins.chain([SYSTEM_PATH]).collect::<Vec<_>>().join(":");
+    [
+        ("PATH", path.as_str()),
+        ("HOME", "/home/agent"),
+        ("USER", "agent"),
+        ("LOGNAME", "agent"),
+        ("SHELL", "/bin/sh"),
+        ("TMPDIR", "/tmp"),
+        ("LANG", "C.UTF-8"),
+        ("TERM", "dumb"),
+        ("CI", "true"),
+        ("PAGER", "cat"),
+        ("GIT_PAGER", "cat"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("DEBIAN_FRONTEND", "noninteractive"),
+        ("npm_config_yes", "true"),
+        ("CARGO_HOME", "/home/agent/.cargo"),
+        ("CARGO_NET_OFFLINE", "true"),
+        ("CARGO_TERM_COLOR", "never"),
+    ]
+    .map(|(name, value)| (name.to_owned(), value.to_owned()))
+    .into()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -15,6 +16,7 @@ use tokio::net::{UnixDatagram, UnixStream};
 use tokio::process::Child;
 
 use super::cgroup::Group;
+use super::etc::Etc;
 use crate::sandbox::live::Body;
 use crate::sandbox::{Boxed, Error};
 
@@ -77,11 +79,17 @@ pub(super) struct Started {
     init: OwnedFd,
     bwrap: Child,
     group: Option<Group>,
+    _etc: Arc<Etc>,
 }
 
 impl Started {
     /// Waits until *init* runs. `group` is none where no limits are kept by groups.
-    pub(super) async fn wait(control: Control, mut bwrap: Child, group: Option<Group>) -> Result<Self, Error> {
+    pub(super) async fn wait(
+        control: Control,
+        mut bwrap: Child,
+        group: Option<Group>,
+        etc: Arc<Etc>,
+    ) -> Result<Self, Error> {
         let init = match tokio::time::timeout(START, control.greeting()).await {
             Ok(Ok(Some(pid))) => rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok(),
             Ok(Ok(None) | Err(_)) => None,
@@ -92,7 +100,7 @@ impl Started {
             }
         };
         match init {
-            Some(init) => Ok(Self { control, init, bwrap, group }),
+            Some(init) => Ok(Self { control, init, bwrap, group, _etc: etc }),
             None => Err(Error::NotStarted { said: last_words(&mut bwrap).await }),
         }
     }

@@ -4,7 +4,7 @@
 //! one uses. Version 1 is used as root; version 2 where this process may make groups beside its own, which as an
 //! ordinary user means a delegated subtree (`Delegate=yes` in a systemd unit).
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -192,11 +192,15 @@ impl Group {
         std::mem::take(&mut self.directories).iter().for_each(|directory| remove(directory));
     }
 
-    /// The files into which a process writes `0` to join.
+    /// The files into which a process of one thread writes `0` to join.
+    ///
+    /// In version 1 that is `tasks`: moving one thread spares the kernel a lock over all processes of the machine, which
+    /// takes milliseconds. Version 2 has `cgroup.procs` only.
     pub(super) fn join_files(&self) -> io::Result<Vec<OwnedFd>> {
-        let open =
-            |directory: &PathBuf| OpenOptions::new().write(true).open(directory.join("cgroup.procs")).map(File::into);
-        self.directories.iter().map(open).collect()
+        let open = |path: PathBuf| OpenOptions::new().write(true).open(path).map(OwnedFd::from);
+        let either =
+            |directory: &PathBuf| open(directory.join("tasks")).or_else(|_| open(directory.join("cgroup.procs")));
+        self.directories.iter().map(either).collect()
     }
 
     /// How often the kernel has killed something in here for memory; `None` where it does not count.
@@ -253,27 +257,41 @@ fn unified_place(mounts: &str, own: &str) -> Option<Place> {
         let (_, place, kind) = (fields.next()?, fields.next()?, fields.next()?);
         (kind == "cgroup2").then(|| PathBuf::from(place))
     })?;
-    let own = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    [mount.join(own).join(FAMILY), mount.join(FAMILY)].into_iter().find(|place| hand_down(place).is_ok()).map(Place::V2)
+    let own = own_group(own)?;
+    let parents = [mount.join(own), mount];
+    parents.into_iter().find_map(|parent| hand_down(&parent).ok()).map(Place::V2)
 }
 
-/// Makes `place` and lets the groups inside have the controllers. A group with processes in it cannot hand any down,
-/// so this process moves into a leaf of its own if it has to.
-fn hand_down(place: &Path) -> io::Result<()> {
+/// This process's group, relative to the mount; not the leaf that it may have moved into before.
+fn own_group(own: &str) -> Option<&str> {
+    let own = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    Some(own.strip_suffix(LEAF).map_or(own, |parent| parent.trim_end_matches('/')))
+}
+
+/// Where this process goes, below its group, to let that hand its controllers down.
+const LEAF: &str = "countersign-service";
+
+/// Has `parent` hand its controllers down to the family in it, and that to the sandboxes.
+fn hand_down(parent: &Path) -> io::Result<PathBuf> {
     const CONTROLLERS: &str = "+memory +pids +cpu";
-    fs::create_dir_all(place)?;
-    let parent = place.parent().ok_or(io::ErrorKind::NotFound)?;
     let enable = || fs::write(parent.join("cgroup.subtree_control"), CONTROLLERS);
     enable().or_else(|error| {
         if error.kind() != io::ErrorKind::ResourceBusy {
             return Err(error);
         }
-        let leaf = parent.join(format!("{FAMILY}-service"));
-        fs::create_dir_all(&leaf)?;
-        fs::write(leaf.join("cgroup.procs"), "0")?;
+        // A group with processes in it cannot hand anything down. If this is the only one, it makes room.
+        let members = fs::read_to_string(parent.join("cgroup.procs"))?;
+        if members.trim() != std::process::id().to_string() {
+            return Err(error);
+        }
+        fs::create_dir_all(parent.join(LEAF))?;
+        fs::write(parent.join(LEAF).join("cgroup.procs"), "0")?;
         enable()
     })?;
-    fs::write(place.join("cgroup.subtree_control"), CONTROLLERS)
+    let family = parent.join(FAMILY);
+    fs::create_dir_all(&family)?;
+    fs::write(family.join("cgroup.subtree_control"), CONTROLLERS)?;
+    Ok(family)
 }
 
 /// The counter of kills, which both versions call alike.
@@ -282,6 +300,7 @@ fn kills_in(counters: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 
@@ -290,6 +309,19 @@ mod tests {
         assert_eq!(kills_in("oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"), Some(3));
         assert_eq!(kills_in("low 0\nhigh 0\nmax 17\noom 2\noom_kill 1\noom_group_kill 0\n"), Some(1));
         assert_eq!(kills_in("oom_kill_disable 0\n"), None);
+    }
+
+    #[test]
+    fn a_service_that_has_made_room_before_still_knows_its_group() {
+        let own = |line: &str| own_group(line).map(str::to_owned);
+        assert_eq!(
+            own("1:name=x:/y\n0::/system.slice/countersign.service\n").unwrap(),
+            "system.slice/countersign.service"
+        );
+        assert_eq!(own("0::/system.slice/x.service/countersign-service\n").unwrap(), "system.slice/x.service");
+        assert_eq!(own("0::/countersign-service\n").unwrap(), "");
+        assert_eq!(own("0::/\n").unwrap(), "");
+        assert_eq!(own("4:memory:/x\n"), None);
     }
 
     #[test]

@@ -27,8 +27,12 @@ const COPIED: [&str; 13] = [
     "timezone",
 ];
 
+/// An empty file, to be shown in place of what says too much.
+pub(super) const EMPTY: &str = "nothing";
+
 /// What is ours.
-const OWN: [(&str, &str); 4] = [
+const OWN: [(&str, &str); 5] = [
+    (EMPTY, ""),
     ("passwd", "agent:x:1000:1000:agent:/home/agent:/bin/sh\nnobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"),
     ("group", "agent:x:1000:\nnogroup:x:65534:\n"),
     ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n"),

@@ -6,10 +6,12 @@
 
 mod arguments;
 mod body;
+mod bwrap;
 mod cgroup;
 mod etc;
 mod filter;
 mod limits;
+mod making;
 mod owner;
 mod stage;
 mod tools;
@@ -17,22 +19,21 @@ mod tree;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::MemfdFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
-use tokio::process::Child;
 use tokio::runtime::Handle;
 
-use self::arguments::{Layout, Tools};
+use self::arguments::Tools;
 use self::body::{Control, Started};
 use self::cgroup::{Group, Hierarchies};
 use self::etc::Etc;
-use self::stage::{Access, Shown, Stage};
+use self::making::Making;
+use self::stage::{Access, Stage};
 use self::tools::ToolChain;
 use super::live::Body;
 use super::wire::{Reply, Request, Setup};
@@ -43,12 +44,6 @@ pub use self::limits::{Grip, Grips};
 
 /// *Init*, built by `build.rs`.
 static INIT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init"));
-
-/// What the standard search path inside ends with.
-const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// The oldest `bwrap` that can forbid further user namespaces.
-const OLDEST: (u32, u32) = (0, 8);
 
 type Spawner = spawn::Spawner<Stage>;
 
@@ -87,8 +82,8 @@ pub struct Namespace {
     hierarchies: Hierarchies,
     grips: Grips,
     spawner: Arc<Spawner>,
-    /// The source of `etc`, for as long as it is shown.
-    _etc: Etc,
+    /// The source of `etc`, kept for as long as a sandbox shows it.
+    etc_source: Arc<Etc>,
 }
 
 impl Namespace {
@@ -98,7 +93,7 @@ impl Namespace {
     /// # Errors
     /// [`Error::NoBackend`] without a `bwrap` that is new enough; [`Error::LimitRefused`] in strict mode.
     pub fn new(settings: &NamespaceSettings) -> Result<Self, Error> {
-        let bwrap = find_bwrap()?;
+        let bwrap = bwrap::find()?;
         let hierarchies = Hierarchies::find();
         let grips = Grips::of(&hierarchies);
         if settings.strict {
@@ -112,7 +107,7 @@ impl Namespace {
             .map_err(Error::io("prepare the sandboxes' /etc"))?;
         let filters = filter::programs().map_err(|error| Error::NoBackend {
             missing: format!("the system-call filter cannot be made ({error})"),
-            remedy: "sandboxes need an x86_64, aarch64 or riscv64 machine".to_owned(),
+            remedy: "sandboxes need an x86_64 or aarch64 machine".to_owned(),
         })?;
         let (spawner, mounts) = start_spawner(user).map_err(Error::io("start the thread for sandboxes"))?;
         if let (Some(user), false) = (user, mounts)
@@ -135,12 +130,12 @@ impl Namespace {
             hierarchies,
             grips,
             spawner: Arc::new(spawner),
-            _etc: etc,
+            etc_source: Arc::new(etc),
         };
         namespace.init = namespace.show_for_good(namespace.init.clone())?;
         namespace.etc = namespace.show_for_good(namespace.etc.clone())?;
         namespace.show_tool_chains(&settings.directory)?;
-        namespace.environment = environment(&namespace.tools);
+        namespace.environment = arguments::environment(&namespace.tools);
         Ok(namespace)
     }
 
@@ -199,7 +194,7 @@ impl Namespace {
         let spawner = Arc::clone(&self.spawner);
         let made = self.spawner.run(move |stage| making.make(stage, spawner)).await;
         let made = made.and_then(|result| result).map_err(Error::io("start bwrap"))?;
-        let started = Started::wait(control, made.bwrap, group).await;
+        let started = Started::wait(control, made.bwrap, group, Arc::clone(&self.etc_source)).await;
         drop(made.shown);
         let started = started?;
         set_up(&started, self.setup(spec)).await?;
@@ -288,84 +283,6 @@ impl Backend for Namespace {
     }
 }
 
-/// Everything that the spawner's thread needs to start one sandbox.
-struct Making {
-    bwrap: PathBuf,
-    user: Option<u32>,
-    init: PathBuf,
-    etc: PathBuf,
-    tree: PathBuf,
-    gateway: Option<PathBuf>,
-    tools: Tools,
-    scratch: u64,
-    filters: Vec<Vec<u8>>,
-    control: OwnedFd,
-    groups: Vec<OwnedFd>,
-    runtime: Handle,
-}
-
-/// `bwrap` started, and what can leave the stage when the sandbox stands.
-struct Made {
-    bwrap: Child,
-    shown: OnStage,
-}
-
-/// Pieces that are on the stage while one sandbox is made.
-struct OnStage {
-    shown: Vec<Shown>,
-    spawner: Arc<Spawner>,
-}
-
-impl Drop for OnStage {
-    fn drop(&mut self) {
-        let shown = std::mem::take(&mut self.shown);
-        self.spawner.post(move |_| shown.iter().for_each(Shown::withdraw));
-    }
-}
-
-impl Making {
-    fn make(self, stage: &mut Stage, spawner: Arc<Spawner>) -> io::Result<Made> {
-        let mut pieces = OnStage { shown: Vec::new(), spawner };
-        pieces.shown.push(stage.show(&self.tree, Access::Writable)?);
-        if let Some(gateway) = &self.gateway {
-            pieces.shown.push(stage.show(gateway, Access::Writable)?);
-        }
-        let bwrap = self.launch(&pieces.shown)?;
-        Ok(Made { bwrap, shown: pieces })
-    }
-
-    fn launch(self, shown: &[Shown]) -> io::Result<Child> {
-        let filters = self.filters.iter().map(|filter| in_memory(filter)).collect::<io::Result<Vec<_>>>()?;
-        let layout = Layout {
-            init: &self.init,
-            etc: &self.etc,
-            tree: &shown[0].place,
-            gateway: shown.get(1).map(|shown| shown.place.as_path()),
-            tools: &self.tools,
-            scratch: self.scratch,
-            filters: &filters.iter().map(spawn::number).collect::<Vec<_>>(),
-        };
-        let arguments = in_memory(&layout.arguments())?;
-        let command_line = arguments::command_line(&spawn::number(&arguments), &spawn::number(&self.control));
-        let launch = spawn::Launch {
-            program: self.bwrap,
-            arguments: command_line,
-            inherited: filters.into_iter().chain([arguments, self.control]).collect(),
-            groups: self.groups,
-            user: self.user,
-        };
-        launch.start(&self.runtime)
-    }
-}
-
-/// A file without a name that holds these bytes, to be read from its beginning.
-fn in_memory(bytes: &[u8]) -> io::Result<OwnedFd> {
-    let mut file = fs::File::from(rustix::fs::memfd_create(c"countersign", MemfdFlags::CLOEXEC)?);
-    file.write_all(bytes)?;
-    io::Seek::rewind(&mut file)?;
-    Ok(file.into())
-}
-
 async fn set_up(started: &Started, setup: Setup) -> Result<(), Error> {
     let stream = started.open().await?;
     link::converse(stream, &Request::Setup(setup), None, |reply| matches!(reply, Reply::Done).then_some(()))
@@ -397,55 +314,4 @@ fn prepare_directory(directory: &Path) -> io::Result<PathBuf> {
     }
     fs::set_permissions(&init, fs::Permissions::from_mode(0o555))?;
     fs::canonicalize(init)
-}
-
-fn find_bwrap() -> Result<PathBuf, Error> {
-    let missing = |missing: String| Error::NoBackend {
-        missing,
-        remedy: "install bubblewrap 0.8 or later (Debian and Ubuntu: apt install bubblewrap)".to_owned(),
-    };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let bwrap = std::env::split_paths(&path)
-        .map(|directory| directory.join("bwrap"))
-        .find(|candidate| candidate.is_file())
-        .ok_or_else(|| missing("there is no `bwrap`".to_owned()))?;
-    let answer = std::process::Command::new(&bwrap).arg("--version").env_clear().output();
-    let version = answer.map(|answer| String::from_utf8_lossy(&answer.stdout).trim().to_owned());
-    match version {
-        Ok(text) if is_new_enough(&text) => Ok(bwrap),
-        Ok(text) => Err(missing(format!("{} is too old ({text})", bwrap.display()))),
-        Err(error) => Err(missing(format!("{} cannot be run ({error})", bwrap.display()))),
-    }
-}
-
-fn is_new_enough(version: &str) -> bool {
-    let mut numbers = version.trim_start_matches("bubblewrap ").split('.').map_while(|part| part.parse::<u32>().ok());
-    matches!((numbers.next(), numbers.next()), (Some(major), Some(minor)) if (major, minor) >= OLDEST)
-}
-
-/// The environment of every command: where things are, and that nobody is there to answer questions.
-fn environment(tools: &Tools) -> BTreeMap<String, String> {
-    let bins = tools.parts.iter().map(|(_, inside)| inside.as_str()).filter(|inside| inside.ends_with("/bin"));
-    let path = bins.chain([SYSTEM_PATH]).collect::<Vec<_>>().join(":");
-    [
-        ("PATH", path.as_str()),
-        ("HOME", "/home/agent"),
-        ("USER", "agent"),
-        ("LOGNAME", "agent"),
-        ("SHELL", "/bin/sh"),
-        ("TMPDIR", "/tmp"),
-        ("LANG", "C.UTF-8"),
-        ("TERM", "dumb"),
-        ("CI", "true"),
-        ("PAGER", "cat"),
-        ("GIT_PAGER", "cat"),
-        ("GIT_TERMINAL_PROMPT", "0"),
-        ("DEBIAN_FRONTEND", "noninteractive"),
-        ("npm_config_yes", "true"),
-        ("CARGO_HOME", "/home/agent/.cargo"),
-        ("CARGO_NET_OFFLINE", "true"),
-        ("CARGO_TERM_COLOR", "never"),
-    ]
-    .map(|(name, value)| (name.to_owned(), value.to_owned()))
-    .into()
 }

@@ -77,6 +77,7 @@ pub(super) fn find() -> Vec<ToolChain> {
         .collect()
 }
 
+#[expect(clippy::disallowed_methods, reason = "what is to be shown in sandboxes is looked for outside of them")]
 fn ask(question: &Question) -> Option<PathBuf> {
     // From the root directory: a project's own choice of tool chain (`rust-toolchain`, `.python-version`) is not asked.
     let answer = Command::new(question.program)

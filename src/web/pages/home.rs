@@ -49,8 +49,8 @@ pub struct Row {
     pub title: String,
     /// Outcome, or what it is doing.
     pub outcome: Badge,
-    /// The model's words come from a script.
-    pub scripted: bool,
+    /// The model's words were written beforehand.
+    pub canned: bool,
     /// The sentence that explains it.
     pub sentence: Line,
     /// The repository's name.
@@ -79,7 +79,7 @@ pub fn samples(say: &dyn Fn(&str) -> String) -> Vec<(&'static str, View)> {
         run: RunId::from_u128(n),
         title: say(title),
         outcome: Badge::new(tone, say(outcome)),
-        scripted: n.is_multiple_of(2),
+        canned: n.is_multiple_of(2),
         sentence: Line::new(&say(sentence)),
         repository: say("tidewater/ledger"),
         passes: say(used[0]),

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::State;
 
 use crate::cycle::id::RunId;
 use crate::web::desk::Desk;
 use crate::web::error::{Error, Missing};
 use crate::web::page::Page;
+use crate::web::path::Named;
 use crate::web::view::{Badge, Hash};
 use crate::web::words::When;
 
@@ -18,8 +19,8 @@ use crate::web::words::When;
 pub struct View {
     /// The run that opened it.
     pub run: RunId,
-    /// The model's words come from a script.
-    pub scripted: bool,
+    /// The model's words were written beforehand.
+    pub canned: bool,
     /// The repository's name.
     pub repository: String,
     /// The title.
@@ -39,11 +40,7 @@ pub struct View {
 }
 
 /// Answers `GET /runs/{run}/pull-request`.
-pub(in crate::web) async fn show<D: Desk>(
-    State(desk): State<Arc<D>>,
-    Path(run): Path<String>,
-) -> Result<Page<View>, Error> {
-    let run: RunId = run.parse().map_err(|_| Error::NotFound(Missing::Run))?;
+pub(in crate::web) async fn show<D: Desk>(State(desk): State<Arc<D>>, Named(run): Named) -> Result<Page<View>, Error> {
     desk.pull_request(run).await?.map(Page).ok_or(Error::NotFound(Missing::PullRequest))
 }
 
@@ -55,7 +52,7 @@ pub fn samples(say: &dyn Fn(&str) -> String) -> Vec<(&'static str, View)> {
                 ### Budget\n\nPasses 2 of 3 · money $0.63 of $5.00 · time 5 min 03 s of 30 min\n";
     let view = |tone, label: &str| View {
         run: RunId::from_u128(42),
-        scripted: true,
+        canned: true,
         repository: say("tidewater/ledger"),
         title: say("Rounding loses a cent when a refund is split three ways"),
         label: Badge::new(tone, say(label)),

@@ -6,13 +6,14 @@ pub mod timeline;
 use std::sync::Arc;
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::State;
 
 use crate::cycle::id::RunId;
 use crate::web::desk::Desk;
 use crate::web::diff;
 use crate::web::error::{Error, Missing};
 use crate::web::page::Page;
+use crate::web::path::Named;
 use crate::web::prose::{self, Line};
 use crate::web::view::{Badge, Hash, Meter, Tone};
 use crate::web::words::{self, When};
@@ -29,8 +30,8 @@ pub struct View {
     pub heading: Heading,
     /// Outcome and assurance first, then the mode, then what else is said in a word.
     pub badges: Vec<Badge>,
-    /// The model's words come from a script, not from a model: said on every page of such a run.
-    pub scripted: bool,
+    /// The model's words were written beforehand, which every page of such a run says.
+    pub canned: bool,
     /// The whole run in one sentence.
     pub summary: Summary,
     /// What happens at this moment, while the run goes on.
@@ -144,10 +145,6 @@ pub struct Who {
 }
 
 /// Answers `GET /runs/{run}`.
-pub(in crate::web) async fn show<D: Desk>(
-    State(desk): State<Arc<D>>,
-    Path(run): Path<String>,
-) -> Result<Page<View>, Error> {
-    let run: RunId = run.parse().map_err(|_| Error::NotFound(Missing::Run))?;
+pub(in crate::web) async fn show<D: Desk>(State(desk): State<Arc<D>>, Named(run): Named) -> Result<Page<View>, Error> {
     desk.run(run).await?.map(Page).ok_or(Error::NotFound(Missing::Run))
 }

@@ -138,7 +138,7 @@ async fn inner_service_to_be_killed() {
     sh(&sandbox, &format!("setsid sleep {nap} > /dev/null 2>&1 &")).await;
     until("the daemon runs", || runs(&nap)).await;
     println!("\nready {nap} {} {}", spec.run, place.scratch.path().display());
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[tokio::test]

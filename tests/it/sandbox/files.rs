@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::time::{Duration, Instant};
 
-use countersign::sandbox::{Backend, Error};
+use countersign::sandbox::{Backend, Error, Namespace, NamespaceSettings};
 
 use super::{Place, said, sh};
 
@@ -92,6 +92,27 @@ async fn a_tree_that_was_not_handed_over_is_refused() {
         fs::create_dir(&spec.tree).unwrap();
         assert!(matches!(place.backend.start(&spec).await, Err(Error::BadTree { .. })));
     }
+}
+
+#[tokio::test]
+async fn a_tree_in_a_home_that_is_closed_to_others_is_reached() {
+    let Some(place) = Place::new() else { return };
+    let home = place.scratch.path().join("home");
+    let mut spec = place.spec("home/tree");
+    fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).unwrap();
+    let socket = home.join("gateway.sock");
+    let _gateway = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    spec.gateway = Some(socket);
+    let settings = NamespaceSettings::new(home.join("sandboxes"));
+    let backend = Namespace::new(&settings).unwrap();
+    let sandbox = backend.start(&spec).await.unwrap();
+    said(&sandbox, "echo x > file; test -S /run/countersign/gateway").await;
+    assert_eq!(fs::read_to_string(spec.tree.join("file")).unwrap(), "x\n");
+    assert_eq!(fs::metadata(&home).unwrap().permissions().mode() & 0o777, 0o700);
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    assert!(!mounts.contains(&*home.to_string_lossy()), "the machine's own mount table was touched");
+    assert!(fs::exists("/sys/kernel").unwrap());
+    sandbox.end().await.unwrap();
 }
 
 fn is_root() -> bool {

@@ -14,7 +14,10 @@ pub(super) fn all(say: &dyn Fn(&str) -> String) -> Vec<(&'static str, String)> {
     }
     let pages = [
         html(home::samples(say)),
-        html(delegate::samples::samples(say)),
+        delegate::samples::samples(say)
+            .into_iter()
+            .map(|(name, view)| (name, view.render().unwrap_or_else(|e| panic!("{name}: {e}"))))
+            .collect(),
         html(run::samples::samples(say)),
         html(pull_request::samples(say)),
         html(error::samples(say)),

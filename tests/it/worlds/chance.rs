@@ -131,11 +131,11 @@ impl World {
     fn result(&mut self, run: &Run, step: Step) -> StepResult {
         match step {
             Step::Prepare => self.prepared(),
-            Step::Baseline => StepResult::Measured(self.check_runs(tree(0))),
+            Step::Baseline => StepResult::Measured(self.check_runs(&tree(0))),
             Step::Implement | Step::Revise(_) => StepResult::Written(Box::new(self.written(run))),
             Step::Verify(_) => {
                 let tree = run.pass().and_then(|p| p.change()).expect("there is a tree").tree.clone();
-                StepResult::Verified { runs: self.check_runs(tree.clone()), tree }
+                StepResult::Verified { runs: self.check_runs(&tree), tree }
             }
             Step::Review(pass) => StepResult::Reviewed(Box::new(self.reviewed(run, pass))),
             Step::Deliver => StepResult::Delivered(if self.trouble() {
@@ -160,9 +160,9 @@ impl World {
         }))
     }
 
-    fn check_runs(&mut self, tree: TreeId) -> Vec<CheckRun> {
+    fn check_runs(&mut self, tree: &TreeId) -> Vec<CheckRun> {
         let checks = self.checks.clone();
-        checks.iter().map(|check| self.check_run(check, &tree)).collect()
+        checks.iter().map(|check| self.check_run(check, tree)).collect()
     }
 
     /// Mostly a function of tree and check, so that trees that come back bring their results back.

@@ -116,7 +116,11 @@ impl Oracle {
                 let entry = Entry { is_open: true, is_remark: true, ..Entry::default() };
                 self.open.insert(format!("R{}", self.remarked), entry);
             }
-            _ => {}
+            Event::Remarked { .. }
+            | Event::Delegated { .. }
+            | Event::RemarkConfirmed { .. }
+            | Event::CancelAsked { .. }
+            | Event::Decided { .. } => {}
         }
     }
 
@@ -127,7 +131,10 @@ impl Oracle {
             StepResult::Written(written) => self.written(written),
             StepResult::Verified { tree, runs } => self.checked(tree, runs),
             StepResult::Reviewed(reviewed) => self.reviewed(reviewed),
-            _ => {}
+            StepResult::PrepareFailed(_)
+            | StepResult::Delivered(_)
+            | StepResult::NotRun { .. }
+            | StepResult::Interrupted => {}
         }
     }
 

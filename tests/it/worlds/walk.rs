@@ -82,7 +82,7 @@ impl Walk {
                 let used = used + if step == Step::Deliver { Duration::ZERO } else { took };
                 let told = Told::of(&result);
                 self.take(Event::StepFinished { result, spent, used });
-                self.count(told, visits);
+                self.count(&told, visits);
                 true
             }
             Next::Decide(outcome) => {
@@ -97,7 +97,7 @@ impl Walk {
         }
     }
 
-    fn count(&mut self, told: Told, visits: &mut Visits) {
+    fn count(&mut self, told: &Told, visits: &mut Visits) {
         match told {
             Told::Verified => self.oracle.meanings().iter().for_each(|m| visits.count(m.name())),
             Told::Reviewed => {

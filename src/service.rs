@@ -1,9 +1,17 @@
-//! Putting the service together from its configuration, and taking it down without losing a step.
+//! Putting the service together from its configuration, serving it, and taking it down without losing a step: the one
+//! module that names every adapter.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Agents, App};
+use anyhow::Context;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
+use tracing::info;
+
+use crate::app::{Agents, App, Offers, Signals};
 use crate::config::{AgentConfig, Config, secret_variable};
 use crate::cycle::policy::{AgentChoice, Effort};
 use crate::gateway::prices::Prices;
@@ -14,6 +22,7 @@ use crate::runner::ledger::StoreLedger;
 use crate::runner::{Directories, Ports, Runner};
 use crate::sandbox::{Backend, Limits, Namespace, NamespaceSettings};
 use crate::store::{self, Store};
+use crate::web;
 
 /// Why the service does not start.
 #[derive(Debug, thiserror::Error)]
@@ -86,15 +95,23 @@ impl Service {
         runner.start();
         let agents =
             Agents { implementer: choice(&config.agents.implementer), reviewer: choice(&config.agents.reviewer) };
-        let app = Arc::new(App { store, runner: Arc::clone(&runner), directories, agents, prices, providers });
+        let (wake, moved) = runner.signals();
+        let signals = Signals { wake, moved };
+        let Directories { mirrors, runs, .. } = directories;
+        let app = Arc::new(App::new(store, signals, agents, Offers { prices, providers, mirrors, runs }));
         Ok(Started { app, runner, gateway, tasks, _socket: socket })
     }
 }
 
 impl Started {
-    /// Runs something beside the service that ends before it does.
-    pub fn spawn(&self, what: impl Future<Output = ()> + Send + 'static) -> tokio::task::JoinHandle<()> {
-        self.tasks.spawn(what)
+    /// Serves the pages in the background; returns the address that they have.
+    ///
+    /// # Errors
+    /// The address cannot be served.
+    pub async fn serve_pages(&self, listen: SocketAddr) -> anyhow::Result<(SocketAddr, JoinHandle<()>)> {
+        let listener = TcpListener::bind(listen).await.with_context(|| format!("{listen} cannot be served"))?;
+        let address = listener.local_addr()?;
+        Ok((address, self.tasks.spawn(web::serve(listener, Arc::clone(&self.app)))))
     }
 
     /// Ends the steps in flight, settles what was reserved, and returns when nothing is left running.
@@ -153,4 +170,30 @@ fn provider_name(provider: &'static crate::gateway::providers::Provider) -> &'st
 
 fn provider_key(provider: &'static crate::gateway::providers::Provider) -> Option<Key> {
     provider.key_variable.and_then(secret_variable).and_then(Key::new)
+}
+
+/// Serves until SIGINT or SIGTERM, then ends the steps in flight and returns.
+///
+/// # Errors
+/// The service does not start, or the address cannot be served.
+pub async fn serve(config: &Config) -> anyhow::Result<()> {
+    let started = Service::start(config).await?;
+    let (address, server) = started.serve_pages(config.listen).await?;
+    info!("serving http://{address} for this machine only: there is no sign-in yet");
+    let stopped = stop_signal().await;
+    server.abort();
+    started.stop().await;
+    Ok(stopped?)
+}
+
+/// Waits for a person, or the system, to say stop.
+///
+/// # Errors
+/// Signals cannot be received.
+pub async fn stop_signal() -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        pressed = tokio::signal::ctrl_c() => pressed,
+        _ = terminate.recv() => Ok(()),
+    }
 }
