@@ -86,7 +86,7 @@ impl Service {
             backend,
             gateway: gateway.clone(),
             socket: socket.path().to_owned(),
-            directories,
+            directories: directories.clone(),
             limits: Limits { memory: config.sandbox.memory_mib << 20, ..Limits::default() },
             moved: tokio::sync::watch::Sender::new(0),
             tasks: tasks.clone(),
@@ -97,7 +97,8 @@ impl Service {
             Agents { implementer: choice(&config.agents.implementer), reviewer: choice(&config.agents.reviewer) };
         let (wake, moved) = runner.signals();
         let signals = Signals { wake, moved };
-        let app = Arc::new(App::new(store, signals, agents, Offers { prices, providers }));
+        let Directories { mirrors, runs, .. } = directories;
+        let app = Arc::new(App::new(store, signals, agents, Offers { prices, providers, mirrors, runs }));
         Ok(Started { app, runner, gateway, tasks, _socket: socket })
     }
 }

@@ -1,13 +1,17 @@
 //! The use-cases: what people and scripts ask of the service.
 
 mod delegate;
+pub mod story;
+mod survey;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::{Notify, watch};
 
 pub use delegate::{Delegation, Refused};
+pub use story::Story;
+pub use survey::{Found, Surveyed};
 
 use crate::cycle::id::RunId;
 use crate::cycle::policy::AgentChoice;
@@ -35,13 +39,17 @@ pub struct Signals {
     pub moved: watch::Receiver<u64>,
 }
 
-/// What can be asked for on this machine.
+/// What can be asked for on this machine, and where it keeps what belongs to runs.
 #[derive(Debug, Clone)]
 pub struct Offers {
     /// What models cost.
     pub prices: Prices,
     /// The providers that are set up.
     pub providers: Vec<&'static str>,
+    /// Bare mirrors, one a repository.
+    pub mirrors: PathBuf,
+    /// What belongs to one run: its repository, its trees, its logs.
+    pub runs: PathBuf,
 }
 
 /// Who performs the roles unless a run says otherwise.

@@ -67,6 +67,17 @@ pub struct Detected {
 }
 
 impl Detected {
+    /// Why no run can start, as a sentence for a person; `None` if one can.
+    ///
+    /// Setup is not performed yet: with a network it could not be, and without one it belongs into a check's command.
+    #[must_use]
+    pub fn refusal(&self) -> Option<String> {
+        let command = &self.setup.first()?.command;
+        self.refusal_without_network().or_else(|| {
+            Some(format!("Setup commands are not run yet (`{command}`): put them at the start of the check's own command."))
+        })
+    }
+
     /// Why no run can start, as one sentence, if setup needs a network and there is none.
     #[must_use]
     pub fn refusal_without_network(&self) -> Option<String> {

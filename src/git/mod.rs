@@ -9,6 +9,7 @@ mod checkout;
 mod diff;
 mod entry_name;
 mod error;
+mod head;
 mod ignore;
 mod import;
 mod mirror;
@@ -25,6 +26,7 @@ mod tree;
 
 pub use diff::{Diff, DiffFile, DiffLimits, DiffText, Hunk, Line, Note, Status};
 pub use error::Error;
+pub use head::Head;
 pub use import::{ImportLimits, Imported, LeftOut, Reason};
 pub use mirror::{Base, Mirror, mirror_path};
 pub use names::{BranchName, branch_for};

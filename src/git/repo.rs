@@ -88,6 +88,11 @@ impl RunRepo {
         open::replace(&file, &line)
     }
 
+    /// One that is read only: it may be anybody's.
+    pub(super) fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
     pub(super) fn git(&self) -> Result<Repository, Error> {
         open::ours(&self.path)
     }

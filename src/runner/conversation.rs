@@ -8,7 +8,6 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::ports::{Ports, Task, blocking, told};
-use super::transcript::Entry;
 use crate::agent::builtin::{Limits, Opening};
 use crate::agent::{Conversation, Error, Role as AgentRole, Turn};
 use crate::clock;
@@ -18,6 +17,7 @@ use crate::gateway::secret::Token;
 use crate::gateway::wire::anthropic;
 use crate::gateway::{Client, Session, providers};
 use crate::sandbox::{Sandbox, Spec};
+use crate::store::Entry;
 
 /// Who talks, and where.
 #[derive(Debug)]

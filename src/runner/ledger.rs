@@ -1,29 +1,14 @@
 //! The gateway's ledger of money, kept by the store.
 
-use serde::{Deserialize, Serialize};
-
 use crate::clock;
 use crate::cycle::id::CallId;
 use crate::cycle::money::Money;
 use crate::gateway::meter::{Ask, Basis, LedgerError, LedgerFuture, MoneyLedger, Reserve, Settlement};
-use crate::store::{Call, Reservation, Store};
+use crate::store::{Call, Reservation, Store, Usage};
 
 /// Reserves and settles in the database, so that a crash loses and doubles nothing.
 #[derive(Debug, Clone)]
 pub struct StoreLedger(pub Store);
-
-/// A settled call's tokens, as they are stored with it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Tokens that were read, cached ones included.
-    pub read: u64,
-    /// Of those, the ones that came from the provider's cache.
-    pub cached: u64,
-    /// Tokens that were written.
-    pub written: u64,
-    /// Whether this is a bound, because the provider's count did not arrive whole.
-    pub is_bound: bool,
-}
 
 fn broken(error: crate::store::Error) -> LedgerError {
     LedgerError(Box::new(error))

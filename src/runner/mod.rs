@@ -10,7 +10,7 @@ pub mod ledger;
 mod ports;
 mod prepare;
 mod review;
-pub mod transcript;
+mod transcript;
 mod verify;
 mod workdir;
 mod write;

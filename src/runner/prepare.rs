@@ -41,7 +41,7 @@ async fn prepare(ports: &Ports, run: &Run) -> Result<Preparation, Error> {
         let (mirror, base) = fetch(&mirrors, &of, &issue.base).map_err(refused)?;
         let repo = RunRepo::create(&directory, id, &mirror, &base.commit).map_err(refused)?;
         let detected = look(&repo, &base.tree).map_err(refused)?.map_err(|e| Error::Refused(e.to_string()))?;
-        if let Some(refusal) = refusal(&detected) {
+        if let Some(refusal) = detected.refusal() {
             return Err(Error::Refused(refusal));
         }
         let taken = mirror.remote_branches().map_err(refused)?;
@@ -49,14 +49,6 @@ async fn prepare(ports: &Ports, run: &Run) -> Result<Preparation, Error> {
         Ok(preparation((base, branch), detected))
     });
     found.await
-}
-
-/// Setup is not performed yet: with a network it could not be, and without it belongs into a check's command.
-fn refusal(detected: &Detected) -> Option<String> {
-    let command = &detected.setup.first()?.command;
-    detected.refusal_without_network().or_else(|| {
-        Some(format!("Setup commands are not run yet (`{command}`): put them at the start of the check's own command."))
-    })
 }
 
 fn fetch(mirrors: &std::path::Path, of: &Repository, base: &str) -> Result<(Mirror, git::Base), git::Error> {

@@ -1,45 +1,7 @@
-//! What agents did and said, as it is stored and shown.
-
-use serde::{Deserialize, Serialize};
+//! What agents did, as it is stored and shown.
 
 use crate::agent::{Action, ToolCall, Wait};
-
-/// One line of a run's transcript.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Entry {
-    /// The agent said something: a claim.
-    Said(String),
-    /// It thought aloud: a claim.
-    Thought(String),
-    /// It used a tool: a fact.
-    Used {
-        /// The tool.
-        tool: String,
-        /// What was done, in a few words.
-        summary: String,
-        /// The arguments, head and tail.
-        input: String,
-        /// What the agent was told, head and tail.
-        output: String,
-        /// Whether the tool could not do it.
-        failed: bool,
-        /// How long it took.
-        duration_ms: u64,
-    },
-    /// Nothing happened for a while.
-    Waited {
-        /// What for.
-        cause: String,
-        /// For at least this long.
-        pause_ms: u64,
-    },
-    /// Old results were dropped from the conversation.
-    Compacted {
-        /// Bytes that became free.
-        bytes: u64,
-    },
-}
+use crate::store::Entry;
 
 impl From<Action> for Entry {
     fn from(action: Action) -> Self {

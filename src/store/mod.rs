@@ -5,6 +5,7 @@
 
 mod db;
 mod deliveries;
+mod entry;
 mod issues;
 mod money;
 mod runs;
@@ -16,9 +17,10 @@ mod transcripts;
 use std::path::{Path, PathBuf};
 
 pub use deliveries::PullRequest;
+pub use entry::{Entry, Usage};
 pub use issues::{NewIssue, Repository};
 pub use money::{Call, Reservation};
-pub use runs::{RunRow, Stored};
+pub use runs::{Count, RunRow, Stored};
 pub use transcripts::Line;
 
 use crate::cycle::run::Illegal;

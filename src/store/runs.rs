@@ -45,6 +45,17 @@ pub struct RunRow {
     pub repository: Repository,
 }
 
+/// How many runs stand alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Count {
+    /// Whether nothing will happen to them any more.
+    pub is_over: bool,
+    /// Their outcome as [`crate::cycle::outcome::Outcome`] prints it, once decided.
+    pub outcome: Option<String>,
+    /// How many there are.
+    pub runs: u64,
+}
+
 type Row = (String, i64, bool, Option<String>, i64, i64, i64, String, String, String, String);
 
 fn run_row(row: Row) -> Result<RunRow, Error> {
@@ -212,6 +223,17 @@ impl Store {
         let rows: Vec<Row> =
             on!(&self.db, read | c | sqlx::query_as(sql::LIST_RUN_ROWS).bind(i64::from(limit)).fetch_all(c).await?);
         rows.into_iter().map(run_row).collect()
+    }
+
+    /// How many runs there are of each outcome, in no order.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn count_runs(&self) -> Result<Vec<Count>, Error> {
+        let rows: Vec<(bool, Option<String>, i64)> =
+            on!(&self.db, read | c | sqlx::query_as(sql::COUNT_RUNS).fetch_all(c).await?);
+        let count = |(is_over, outcome, runs): (bool, Option<String>, i64)| Count { is_over, outcome, runs: runs.unsigned_abs() };
+        Ok(rows.into_iter().map(count).collect())
     }
 
     /// The runs that are not over, oldest first.

@@ -33,6 +33,7 @@ statements! {
                                 p.id, p.name, p.remote
                          from run r join issue i on i.id = r.issue_id join repository p on p.id = i.repository_id
                          order by r.created_at desc, r.id desc limit $1";
+    COUNT_RUNS        = "select is_over, outcome, count(*) from run group by is_over, outcome";
     LIST_UNFINISHED   = "select id from run where not is_over order by created_at, id";
 
     INSERT_EVENT      = "insert into event (run_id, seq, at, payload) values ($1, $2, $3, $4)";
