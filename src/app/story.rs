@@ -10,7 +10,9 @@ use crate::gateway::providers;
 use crate::git::{self, RunRepo, mirror_path};
 use crate::store::{self, Entry, Line, PullRequest, RunRow, Stored, Usage};
 
-pub use crate::git::{Diff, DiffFile, DiffLimits, Error as DiffError, Hunk as DiffHunk, Status as DiffStatus, readable};
+pub use crate::git::{
+    Diff, DiffFile, DiffLimits, Error as DiffError, Hunk as DiffHunk, Status as DiffStatus, readable,
+};
 
 /// At most this many lines of a run's transcript are read.
 const LINES: u32 = 10_000;

@@ -7,8 +7,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::App;
-use crate::checks::detect::{self, Detected};
 use crate::checks::Files;
+use crate::checks::detect::{self, Detected};
 use crate::cycle::checks::Check;
 use crate::git::{self, Head, Remote};
 use crate::store::{self, Repository};

@@ -74,7 +74,9 @@ impl Detected {
     pub fn refusal(&self) -> Option<String> {
         let command = &self.setup.first()?.command;
         self.refusal_without_network().or_else(|| {
-            Some(format!("Setup commands are not run yet (`{command}`): put them at the start of the check's own command."))
+            Some(format!(
+                "Setup commands are not run yet (`{command}`): put them at the start of the check's own command."
+            ))
         })
     }
 

@@ -1,6 +1,7 @@
 //! The forge port: what the outside world gets to read of a run. The local forge keeps it in the store.
 
 pub mod body;
+mod describe;
 pub mod inert;
 
 use crate::cycle::outcome::Outcome;
@@ -16,14 +17,15 @@ pub fn label(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// The title of a pull request: the issue's, marked where a person must look.
+/// The title of a pull request: the issue's, made inert.
 #[must_use]
 pub fn title(run: &Run) -> String {
-    run.issue.title.clone()
+    body::title(&run.issue.title)
 }
 
-/// The body of a pull request.
+/// The text of a pull request, within what forges take. `canned` says that the models' words were written beforehand.
 #[must_use]
-pub fn text(run: &Run, change: &Change, outcome: &Outcome) -> String {
-    format!("{outcome}: run {}, commit {}", run.id, change.commit)
+pub fn text(run: &Run, change: &Change, outcome: &Outcome, canned: bool) -> String {
+    let report = describe::report(run, change, outcome, canned);
+    body::body(&report, body::LIMIT).expect("writing to a string does not fail")
 }

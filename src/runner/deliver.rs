@@ -8,6 +8,7 @@ use crate::cycle::outcome::Outcome;
 use crate::cycle::run::Run;
 use crate::cycle::step::{Change, Delivered, StepResult};
 use crate::forge;
+use crate::gateway::providers;
 use crate::git::{self, BranchName, Pushed, Remote};
 use crate::store::{self, PullRequest};
 
@@ -84,10 +85,16 @@ async fn open(ports: &Ports, run: &Run, change: &Change, outcome: &Outcome) -> R
         branch: run.preparation.as_ref().map_or_else(String::new, |p| p.branch.clone()),
         head: change.commit.to_string(),
         title: forge::title(run),
-        body: forge::text(run, change, outcome),
+        body: forge::text(run, change, outcome, is_canned(run)),
         label: forge::label(outcome).to_owned(),
     };
     let number = ports.store.save_pull_request(row.repository.id, run.id, &pull, clock::now()).await?;
     ports.store.record_delivery(run.id, OPENED, &number.to_string(), clock::now()).await?;
     Ok(number)
+}
+
+/// Whether some role's words were written beforehand, which the pull request must say.
+fn is_canned(run: &Run) -> bool {
+    let canned = |provider: &str| providers::find(provider).is_some_and(|p| p.canned);
+    run.policy.agents.values().any(|choice| canned(&choice.provider))
 }

@@ -232,7 +232,11 @@ impl Store {
     pub async fn count_runs(&self) -> Result<Vec<Count>, Error> {
         let rows: Vec<(bool, Option<String>, i64)> =
             on!(&self.db, read | c | sqlx::query_as(sql::COUNT_RUNS).fetch_all(c).await?);
-        let count = |(is_over, outcome, runs): (bool, Option<String>, i64)| Count { is_over, outcome, runs: runs.unsigned_abs() };
+        let count = |(is_over, outcome, runs): (bool, Option<String>, i64)| Count {
+            is_over,
+            outcome,
+            runs: runs.unsigned_abs(),
+        };
         Ok(rows.into_iter().map(count).collect())
     }
 

@@ -1,0 +1,135 @@
+//! A run's facts as the report that its pull request prints.
+
+use std::time::Duration;
+
+use super::body::{Budget, Check, Open, Report};
+use crate::cycle::checks::{CheckRun, Outcome as CheckOutcome};
+use crate::cycle::ledger::{Obligation, Raiser};
+use crate::cycle::outcome::Outcome;
+use crate::cycle::run::{Pass, Run};
+use crate::cycle::step::{Change, Reviewed, Written};
+
+/// What the pull request of this run says, with `change` as what it brings.
+#[must_use]
+pub(super) fn report(run: &Run, change: &Change, outcome: &Outcome, canned: bool) -> Report {
+    let pass = run.passes.iter().find(|p| p.change().is_some_and(|c| c.commit == change.commit));
+    Report {
+        outcome: headline(outcome),
+        sentence: sentence(run, pass),
+        timeline: format!("/runs/{}", run.id),
+        protected: change.protected.clone(),
+        open: run.ledger.open().map(open).collect(),
+        notes: notes(run, change, pass),
+        checks: run.checks().iter().map(|c| check(run, pass, &c.name)).collect(),
+        criteria: Vec::new(),
+        budget: Budget {
+            passes: format!("{} of {}", run.charged_passes(), run.policy.passes),
+            money: format!("{} of {}", run.spent, run.policy.money),
+            clock: format!("{} of {}", minutes(run.used), minutes(run.policy.clock)),
+        },
+        claim: claim(pass),
+        canned,
+    }
+}
+
+fn headline(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Accepted(assurance) => format!("Accepted · {assurance}"),
+        Outcome::NeedsReview(stop) => format!("Needs review ({stop}): not signed off"),
+        Outcome::Delivered => "Delivered unreviewed".to_owned(),
+        Outcome::Failed(failure) => format!("Failed ({failure})"),
+        Outcome::Cancelled => "Cancelled".to_owned(),
+    }
+}
+
+fn sentence(run: &Run, pass: Option<&Pass>) -> String {
+    let passes = match run.passes.len() {
+        1 => "One pass was made".to_owned(),
+        n => format!("{n} passes were made"),
+    };
+    let raised = run.ledger.all().len();
+    let open = run.ledger.open().count();
+    let brings = pass.map_or_else(String::new, |p| format!("; this is the tree of pass {}", p.number));
+    format!("{passes}{brings}. {raised} objections were raised on the way, of which {open} are still open.")
+}
+
+fn open(o: &Obligation) -> Open {
+    let (severity, who) = match &o.raiser {
+        Raiser::Reviewer => (o.severity.word().to_owned(), "reviewer".to_owned()),
+        Raiser::Check(_) => (String::new(), "service".to_owned()),
+        Raiser::Person(name) => (String::new(), name.clone()),
+    };
+    let raised = format!("{who}, pass {}", o.pass);
+    Open { id: o.id.clone(), severity, cites: o.cites.clone(), raised, text: o.text.clone() }
+}
+
+fn notes(run: &Run, change: &Change, pass: Option<&Pass>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let red = pass.and_then(|p| p.verification.as_ref()).is_some_and(|v| !v.result.passes());
+    match pass.and_then(|p| p.review.as_ref()) {
+        Some(Reviewed::Verdict { verdict, not_shown, .. }) => {
+            if verdict.approved && red {
+                notes.push(
+                    "The reviewer approved this tree although a required check fails on it; what was executed counts."
+                        .to_owned(),
+                );
+            }
+            notes.extend(not_shown.iter().map(|p| format!("Too long to be shown to the reviewer: `{p}`.")));
+        }
+        Some(Reviewed::Unreadable { .. } | Reviewed::Cut(_) | Reviewed::Crashed { .. }) | None => {
+            notes.push("This tree was not reviewed.".to_owned());
+        }
+    }
+    if pass.is_some_and(|p| p.verified_change().is_none()) {
+        notes.push("The checks did not all run on this tree.".to_owned());
+    }
+    if run.checks().is_empty() {
+        notes.push("No check was found in the repository, so nothing was run.".to_owned());
+    }
+    notes.extend(change.left_out.iter().map(|l| format!("Left out: `{}`, {}.", l.path, l.reason)));
+    notes
+}
+
+fn check(run: &Run, pass: Option<&Pass>, name: &str) -> Check {
+    let verified = pass.and_then(|p| p.verification.as_ref());
+    let judged = verified.and_then(|v| v.result.outcomes.iter().find(|j| j.name == name));
+    Check {
+        name: name.to_owned(),
+        before: before(run.baseline.as_deref().unwrap_or_default(), name).to_owned(),
+        now: judged.map_or("not run", |j| word(&j.outcome)).to_owned(),
+    }
+}
+
+fn before(baseline: &[CheckRun], name: &str) -> &'static str {
+    match baseline.iter().find(|r| r.check == name).and_then(|r| r.attempts.last()) {
+        Some(attempt) if attempt.passed() => "passed",
+        Some(_) => "failed",
+        None => "not run",
+    }
+}
+
+fn word(outcome: &CheckOutcome) -> &'static str {
+    match outcome {
+        CheckOutcome::Passed => "passed",
+        CheckOutcome::Regressed { .. } => "regressed",
+        CheckOutcome::PreExisting => "failed before too",
+        CheckOutcome::Flaky => "flaky",
+        CheckOutcome::CouldNotRun { .. } => "could not run",
+    }
+}
+
+fn claim(pass: Option<&Pass>) -> String {
+    match pass.and_then(|p| p.written.as_ref()) {
+        Some(Written::Done { report, .. }) => report.clone(),
+        Some(Written::Cut { .. } | Written::Crashed { .. }) | None => String::new(),
+    }
+}
+
+fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match (seconds / 60, seconds % 60) {
+        (0, s) => format!("{s} s"),
+        (m, 0) => format!("{m} min"),
+        (m, s) => format!("{m} min {s:02} s"),
+    }
+}

@@ -1,0 +1,152 @@
+//! The page of a run.
+
+use super::{groups, hash, outcome, parts, sentence};
+use crate::app::story::{Diff, Performer, Story, performers};
+use crate::clock;
+use crate::cycle::outcome::{Failure, Outcome as Ending, Stop};
+use crate::cycle::policy::Role;
+use crate::cycle::run::{Delivery, Phase, Run};
+use crate::web::pages::run::{Budget, HandOver, Heading, Issue, Now, Outcome, Summary, View, Who};
+use crate::web::prose::Line;
+use crate::web::view::{Badge, Meter, Tone};
+use crate::web::words::{When, count, duration};
+
+/// Whether the run's words were written beforehand.
+pub(super) fn is_canned(run: &Run) -> bool {
+    performers(&run.policy).iter().any(|p| p.canned)
+}
+
+pub(super) fn view(story: &Story, diffs: Vec<Option<Diff>>) -> View {
+    let run = &story.run;
+    View {
+        run: run.id,
+        heading: heading(story),
+        badges: badges(story),
+        canned: is_canned(run),
+        summary: Summary { tone: outcome(run).tone, sentence: Line::new(&sentence::of(run)) },
+        now: now(story),
+        hand_over: hand_over(run),
+        issue: Issue { body: run.issue.body.clone(), done: run.issue.done.clone() },
+        groups: groups::all(story, diffs),
+        budget: budget(run),
+        result: result(story),
+        who: performers(&run.policy).into_iter().map(who).collect(),
+    }
+}
+
+fn heading(story: &Story) -> Heading {
+    Heading {
+        repository: story.row.repository.name.clone(),
+        title: story.row.title.clone(),
+        base: story.run.issue.base.clone(),
+        commit: story.run.preparation.as_ref().map(|p| hash(p.base.as_str())),
+        delegated: When::clock(story.row.created_at.seconds()),
+    }
+}
+
+fn badges(story: &Story) -> Vec<Badge> {
+    let mut badges = vec![outcome(&story.run), Badge::new(Tone::Plain, "Second reader")];
+    badges.extend(story.pull.as_ref().map(|p| Badge::new(Tone::Plain, format!("pull request {}", p.number))));
+    badges
+}
+
+fn now(story: &Story) -> Option<Now> {
+    let run = &story.run;
+    if run.is_over() {
+        return None;
+    }
+    let last = story.events.last().map_or(0, |e| e.at.seconds());
+    let doing = match run.phase {
+        Phase::Busy { step, .. } => format!("In progress: {step}"),
+        Phase::Ready if run.preparation.is_none() => "Waiting for a free slot".to_owned(),
+        Phase::Ready => "Between two steps".to_owned(),
+    };
+    let waiting =
+        run.setback.as_ref().filter(|s| s.tries > 0).map(|s| format!("{}; tried {} so far", s.cause, s.tries));
+    Some(Now { doing, since: When::clock(last), waiting, as_of: When::clock(clock::now().seconds()) })
+}
+
+fn hand_over(run: &Run) -> Option<HandOver> {
+    let (reason, is_there) = match run.outcome.as_ref()? {
+        Ending::NeedsReview(stop) => {
+            (format!("{} (`{stop}`)", sentence::stopped(*stop)), *stop != Stop::SecretInCommit)
+        }
+        Ending::Failed(Failure::PrepareFailed(cause)) => (format!("{cause} (`prepare_failed`)"), false),
+        Ending::Failed(failure) => (format!("There is nothing to deliver (`{failure}`)."), false),
+        Ending::Accepted(_) | Ending::Delivered | Ending::Cancelled => return None,
+    };
+    let next = if is_there {
+        vec![
+            "Read what is open, then the diff of the last pass.",
+            "Take the branch over by hand, or delegate the issue again with a larger budget.",
+        ]
+    } else {
+        vec!["Mend the cause, then delegate the issue again."]
+    };
+    Some(HandOver {
+        reason: Line::new(&reason),
+        open: run.ledger.open().map(parts::finding).collect(),
+        next: next.into_iter().map(Line::new).collect(),
+    })
+}
+
+fn budget(run: &Run) -> Budget {
+    let part = |used: u128, of: u128| u32::try_from(used * 1000 / of.max(1)).ok();
+    let stopped = |by: Stop| {
+        let stop = match &run.outcome {
+            Some(Ending::NeedsReview(stop) | Ending::Failed(Failure::Stopped(stop))) => Some(*stop),
+            Some(Ending::Accepted(_) | Ending::Delivered | Ending::Failed(_) | Ending::Cancelled) | None => None,
+        };
+        if stop == Some(by) { Tone::Warn } else { Tone::Plain }
+    };
+    let pico = |money: crate::cycle::money::Money| u128::from(money.picodollars().max(0).unsigned_abs());
+    Budget {
+        passes: Meter {
+            used: run.charged_passes().to_string(),
+            ceiling: count(u64::from(run.policy.passes), "pass", "passes"),
+            thousandths: part(run.charged_passes() as u128, u128::from(run.policy.passes)),
+            tone: stopped(Stop::BudgetPasses),
+        },
+        money: Meter {
+            used: run.spent.to_string(),
+            ceiling: run.policy.money.to_string(),
+            thousandths: part(pico(run.spent), pico(run.policy.money)),
+            tone: stopped(Stop::BudgetMoney),
+        },
+        clock: Meter {
+            used: duration(run.used),
+            ceiling: duration(run.policy.clock),
+            thousandths: part(run.used.as_millis(), run.policy.clock.as_millis()),
+            tone: stopped(Stop::BudgetClock),
+        },
+    }
+}
+
+fn result(story: &Story) -> Outcome {
+    let run = &story.run;
+    let (delivery, note) = match &run.delivery {
+        Delivery::Done { .. } => (Badge::new(Tone::Good, "delivered"), None),
+        Delivery::Pending => (Badge::new(Tone::Live, "being delivered"), None),
+        Delivery::Failed { cause } => (Badge::new(Tone::Bad, "not delivered"), Some(Line::new(cause))),
+        Delivery::None if run.outcome.is_none() => (Badge::new(Tone::Plain, "not yet"), None),
+        Delivery::None => (Badge::new(Tone::Plain, "nothing to deliver"), None),
+    };
+    let branch = story.pull.as_ref().map(|p| p.branch.clone());
+    Outcome { delivery, note, branch, label: story.pull.as_ref().map(|p| p.label.clone()) }
+}
+
+fn who(performer: Performer) -> Who {
+    let role = match performer.role {
+        Role::Implementer => "Implementer",
+        Role::Reviewer => "Reviewer",
+        Role::Moderator => "Moderator",
+        Role::Auditor => "Auditor",
+        Role::Evaluator => "Evaluator",
+    };
+    Who {
+        role: role.to_owned(),
+        agent: format!("built-in, {}", performer.provider),
+        model: performer.choice.model,
+        effort: Some(performer.choice.effort.to_string()),
+    }
+}
