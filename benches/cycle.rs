@@ -19,9 +19,9 @@ use countersign::cycle::event::Event;
 use countersign::cycle::id::{IssueId, RunId};
 use countersign::cycle::step::{Step, StepResult};
 use countersign::model_server::{ModelServer, PROVIDER, Script};
-use countersign::runner::transcript::Entry;
 use countersign::sandbox::{Backend, Limits, Namespace, NamespaceSettings, Spec};
 use countersign::service::{Service, Started};
+use countersign::store::Entry;
 
 const PASSES: u8 = 20;
 const STARTS: usize = 15;

@@ -98,10 +98,10 @@ impl Mirror {
 
     /// An object that the remote should have and has not.
     fn incomplete(&self, error: Error) -> Error {
-        match error {
-            Error::Git(source) => Error::Unreachable { remote: self.remote.to_string(), source },
-            other => other,
+        if let Error::Git(source) = error {
+            return Error::Unreachable { remote: self.remote.to_string(), source };
         }
+        error
     }
 
     /// The names of the remote's branches as they are now, sorted. Blocks.

@@ -150,10 +150,7 @@ impl Push<'_> {
             transfer.tree(commit.tree_id(), Some(commit.parent(0)?.tree_id()), &|_| false)?;
             transfer.commit(*id)?;
         }
-        transfer.finish(self.theirs).map_err(|e| match e {
-            Error::Git(e) => self.cause(e),
-            other => other,
-        })
+        transfer.finish(self.theirs).map_err(|e| if let Error::Git(e) = e { self.cause(e) } else { e })
     }
 
     /// Moves the branch, if it is still where it was seen.
@@ -163,9 +160,11 @@ impl Push<'_> {
             None => self.theirs.reference(&name, commit, false, log),
             Some(seen) => self.theirs.reference_matching(&name, commit, true, seen, log),
         };
-        set.map(|_| ()).map_err(|e| match e.code() {
-            ErrorCode::Exists | ErrorCode::Modified => Error::ForeignBranch { branch: self.branch.to_string() },
-            _ => self.cause(e),
+        set.map(|_| ()).map_err(|e| {
+            if matches!(e.code(), ErrorCode::Exists | ErrorCode::Modified) {
+                return Error::ForeignBranch { branch: self.branch.to_string() };
+            }
+            self.cause(e)
         })
     }
 

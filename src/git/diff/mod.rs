@@ -231,7 +231,6 @@ impl Diff {
 
     /// Whether one of these lines of a file of the new tree, or a line beside them that is gone, was changed.
     #[must_use]
-    #[expect(clippy::needless_pass_by_value, reason = "a range is two numbers")]
     pub fn touches(&self, path: &[u8], lines: RangeInclusive<u32>) -> bool {
         let overlaps = |range: &RangeInclusive<u32>| range.start() <= lines.end() && lines.start() <= range.end();
         self.changed_lines(path).is_none_or(|ranges| ranges.iter().any(overlaps))

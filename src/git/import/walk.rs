@@ -381,10 +381,8 @@ fn open_directory(at: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Reason> {
 fn open_checked(at: BorrowedFd<'_>, name: &[u8]) -> Result<(OwnedFd, rustix::fs::Stat), Reason> {
     let file = rustix::fs::openat(at, name, FILE, Mode::empty()).map_err(unreadable)?;
     let stat = rustix::fs::fstat(&file).map_err(unreadable)?;
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Ok((file, stat)),
-        _ => Err(Reason::NotAFile),
-    }
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    if is_file { Ok((file, stat)) } else { Err(Reason::NotAFile) }
 }
 
 /// The regular file of this name, if there is one and it can be read.

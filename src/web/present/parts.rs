@@ -133,10 +133,18 @@ pub(super) fn finding(o: &Obligation) -> Finding {
         cites: o.cites.clone(),
         raised: format!("{raiser}, pass {}", o.pass),
         fate,
-        text: Prose::new(&o.text),
-        evidence: (!o.evidence.is_empty()).then(|| Output::new(&o.evidence, 0)),
+        text: Prose::new(&with_evidence(o)),
+        evidence: None,
         answer: o.answer.as_ref().map(|a| answer(&a.answer.answer)),
     }
+}
+
+/// What the reviewer rests it on is the reviewer's own word, so it stands with the text and not as something printed.
+fn with_evidence(o: &Obligation) -> String {
+    if o.evidence.is_empty() || !matches!(o.raiser, Raiser::Reviewer) {
+        return o.text.clone();
+    }
+    format!("{}\n\nEvidence given: {}", o.text, o.evidence)
 }
 
 fn answer(said: &Said) -> Answer {

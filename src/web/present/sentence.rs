@@ -50,7 +50,7 @@ fn history(run: &Run) -> String {
         1 => "one is still open".to_owned(),
         n => format!("{n} are still open"),
     };
-    format!("pass {} was sent back over {} (`{}`){rest}; {became}.", first.pass, first.id, first.cites)
+    format!("pass {} was not accepted over {} (`{}`){rest}; {became}.", first.pass, first.id, first.cites)
 }
 
 fn checks(run: &Run) -> String {

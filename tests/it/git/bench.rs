@@ -126,19 +126,6 @@ impl Ready {
         self.repo.import(directory, &self.base.tree, &ImportLimits::default()).unwrap()
     }
 
-    pub(crate) fn commit(&self, tree: &TreeId, parent: &CommitId) -> CommitId {
-        let info = CommitInfo {
-            tree: tree.clone(),
-            parent: parent.clone(),
-            subject: "Do the work".to_owned(),
-            run: self.bench.run,
-            pass: 1,
-            role: "implementer".to_owned(),
-            at: 1_800_000_000,
-        };
-        self.repo.commit(&info).unwrap()
-    }
-
     /// The run's repository, for the judge.
     pub(crate) fn own(&self) -> PathBuf {
         self.path("run/repository.git")
