@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use countersign::cycle::id::{CommitId, RepositoryId, RunId, TreeId};
-use countersign::git::{Base, BranchName, CommitInfo, ImportLimits, Imported, Mirror, Remote, RunRepo};
+use countersign::cycle::id::{RepositoryId, RunId};
+use countersign::git::{Base, BranchName, ImportLimits, Imported, Mirror, Remote, RunRepo};
 
 pub(crate) struct Bench {
     pub(crate) home: tempfile::TempDir,
