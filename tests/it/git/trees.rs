@@ -91,7 +91,7 @@ fn a_checkout_that_nobody_touched_is_the_base_tree_however_odd_that_is() {
     let work = ready.checkout("work");
     let imported = ready.import(&work);
     assert_eq!((imported.tree.as_str(), imported.left_out.len()), (&tree[..], 0));
-    assert_eq!(fs::read(work.join("big.bin")).unwrap().len(), 69);
+    assert_eq!(fs::read(work.join("big.bin")).unwrap().len(), 70);
     assert_eq!(fs::read_dir(work.join("module")).unwrap().count(), 0);
     assert_eq!(
         ready.repo.import_known(&work, &ready.base.tree, &ImportLimits::default()).unwrap().tree,
@@ -116,7 +116,8 @@ fn what_is_written_is_what_the_tree_says_and_no_link_is_followed() {
     ready.repo.checkout(&ready.base.tree, &ready.path("dangling")).unwrap_err();
     let work = ready.checkout("work");
     ready.repo.checkout(&ready.base.tree, &work).unwrap_err();
-    assert_eq!(fs::read(work.join("a/file.txt")).unwrap(), b"x\r\ny\n");
+    // The fixture's own git stored the file with plain ends, and `eol=crlf` of the tree has no say in ours.
+    assert_eq!(fs::read(work.join("a/file.txt")).unwrap(), b"x\ny\n");
     let mode = |name: &str| fs::metadata(work.join(name)).unwrap().permissions().mode() & 0o111;
     assert_eq!((mode("a/file.txt"), mode("a/run")), (0, 0o111));
 }
