@@ -11,4 +11,5 @@ mod git;
 mod real_source;
 mod sandbox;
 mod web;
+mod world;
 mod worlds;
