@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tracing::info;
 
 use crate::app::{Agents, App, Offers, Signals};
-use crate::config::{AgentConfig, Config, secret_variable};
+use crate::config::{AgentConfig, AgentsConfig, Config, secret_variable};
 use crate::cycle::policy::{AgentChoice, Effort};
 use crate::gateway::prices::Prices;
 use crate::gateway::providers::{PROVIDERS, Upstream};
@@ -47,6 +47,14 @@ pub enum StartError {
     /// The gateway's socket cannot be served.
     #[error(transparent)]
     Listen(#[from] gateway::ListenError),
+    /// The settings name a provider that is in no table.
+    #[error("{key} names the provider {name:?}, which is not known; known are: {}", known_providers())]
+    UnknownProvider {
+        /// The setting.
+        key: &'static str,
+        /// What it says.
+        name: String,
+    },
 }
 
 /// What a service is started from.
@@ -69,6 +77,7 @@ impl Service {
     /// # Errors
     /// See [`StartError`]: without a sandbox nothing starts, and there is no mode without one.
     pub async fn start(config: &Config) -> Result<Started, StartError> {
+        check_providers(config)?;
         let directories = directories(&config.data)?;
         let backend = sandboxes(config)?;
         let store = Store::open(&config.data.join("countersign.db")).await?;
@@ -149,6 +158,21 @@ fn sandboxes(config: &Config) -> Result<Arc<dyn Backend>, StartError> {
 }
 
 /// The providers that can be called: those with an address and, where they need one, a key.
+fn known_providers() -> String {
+    PROVIDERS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ")
+}
+
+/// A name with a slip in it is told at the start, and not when the first run wants to call it.
+fn check_providers(config: &Config) -> Result<(), StartError> {
+    let AgentsConfig { implementer, reviewer } = &config.agents;
+    let roles = [("agents.implementer", &implementer.provider), ("agents.reviewer", &reviewer.provider)];
+    let named = config.providers.keys().map(|name| ("providers", name));
+    match roles.into_iter().chain(named).find(|(_, name)| gateway::providers::find(name).is_none()) {
+        Some((key, name)) => Err(StartError::UnknownProvider { key, name: name.clone() }),
+        None => Ok(()),
+    }
+}
+
 fn upstreams(config: &Config) -> Vec<Upstream> {
     let of = |provider| {
         let base_url = config.providers.get(provider_name(provider)).and_then(|p| p.base_url.as_deref());

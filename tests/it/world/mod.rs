@@ -7,6 +7,7 @@ mod checks;
 mod git;
 mod hostile;
 mod invariants;
+mod process;
 mod provider;
 mod refusals;
 mod review;

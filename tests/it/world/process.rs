@@ -1,0 +1,76 @@
+//! The real program, started as a process: what it refuses, and that it says so and ends.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Far more than a refusal takes; a service that starts after all would run on for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Runs the program on a data directory of its own until it ends by itself; it must.
+fn refusing(scratch: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_countersign"))
+        .args(arguments)
+        .current_dir(scratch)
+        .env("COUNTERSIGN_DATA", scratch.join("data"))
+        .env("COUNTERSIGN_LISTEN", "127.0.0.1:0")
+        .envs(environment.iter().copied())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("{arguments:?} goes on: {:?}", child.wait_with_output());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.wait_with_output().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// There is no way to run an agent outside of a sandbox: not by a flag, not by a setting, not by default.
+#[test]
+fn without_a_sandbox_the_program_refuses_to_serve_and_says_what_to_install() {
+    for arguments in [&["serve"][..], &["doctor"], &["demo", "--exit"]] {
+        let scratch = tempfile::tempdir().unwrap();
+        std::fs::create_dir(scratch.path().join("empty")).unwrap();
+        let path = scratch.path().join("empty").display().to_string();
+        let refused = refusing(scratch.path(), arguments, &[("PATH", &path)]);
+        assert!(!refused.status.success(), "{arguments:?}: {}", text(&refused));
+        assert!(text(&refused).contains("apt install bubblewrap"), "{arguments:?}: {}", text(&refused));
+        assert!(!text(&refused).contains("panicked"), "{}", text(&refused));
+    }
+}
+
+#[test]
+fn settings_that_cannot_be_meant_are_refused_by_name() {
+    for (settings, expected) in [
+        ("lisden = \"127.0.0.1:0\"\n", "lisden"),
+        ("[sandbox]\nenabled = false\n", "enabled"),
+        ("[sandbox]\nmemory_mib = -1\n", "memory_mib"),
+        ("[agents.reviewer]\nprovider = \"nobody\"\nmodel = \"m\"\n", "agents.reviewer names the provider \"nobody\""),
+        ("[providers.antropic]\n", "known are: anthropic"),
+        ("data = [\n", "settings.toml"),
+    ] {
+        let scratch = tempfile::tempdir().unwrap();
+        std::fs::write(scratch.path().join("settings.toml"), settings).unwrap();
+        let refused = refusing(scratch.path(), &["--config", "settings.toml", "serve"], &[]);
+        assert!(!refused.status.success(), "{settings}: {}", text(&refused));
+        assert!(text(&refused).contains(expected), "{settings}: {}", text(&refused));
+    }
+}
+
+/// Until people sign in, nobody but this machine may ask for a page.
+#[test]
+fn an_address_that_others_could_reach_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let refused = refusing(scratch.path(), &["serve"], &[("COUNTERSIGN_LISTEN", "0.0.0.0:0")]);
+    assert!(!refused.status.success(), "{}", text(&refused));
+    assert!(text(&refused).contains("loopback") || text(&refused).contains("127.0.0.1"), "{}", text(&refused));
+}
