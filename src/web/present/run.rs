@@ -67,21 +67,26 @@ fn now(story: &Story) -> Option<Now> {
 }
 
 fn hand_over(run: &Run) -> Option<HandOver> {
-    let (reason, is_there) = match run.outcome.as_ref()? {
+    let (reason, next) = match run.outcome.as_ref()? {
         Ending::NeedsReview(stop) => {
-            (format!("{} (`{stop}`)", sentence::stopped(*stop)), *stop != Stop::SecretInCommit)
+            let first = (*stop != Stop::SecretInCommit).then_some("Read what is open, then the diff of the last pass.");
+            let reason = format!("{} (`{stop}`)", sentence::stopped(*stop));
+            (reason, first.into_iter().chain([sentence::advice(*stop)]).collect())
         }
-        Ending::Failed(Failure::PrepareFailed(cause)) => (format!("{cause} (`prepare_failed`)"), false),
-        Ending::Failed(failure) => (format!("There is nothing to deliver (`{failure}`)."), false),
+        Ending::Failed(Failure::PrepareFailed(cause)) => {
+            (format!("{cause} (`prepare_failed`)"), vec!["Mend the cause, then delegate the issue again."])
+        }
+        Ending::Failed(failure) => {
+            let next = match failure {
+                Failure::Stopped(stop) => sentence::advice(*stop),
+                Failure::NoChange => "Say in the issue what should be different afterwards, then delegate it again.",
+                Failure::FirstPassCrashed | Failure::PrepareFailed(_) => {
+                    "Mend the cause, then delegate the issue again."
+                }
+            };
+            (format!("There is nothing to deliver (`{failure}`)."), vec![next])
+        }
         Ending::Accepted(_) | Ending::Delivered | Ending::Cancelled => return None,
-    };
-    let next = if is_there {
-        vec![
-            "Read what is open, then the diff of the last pass.",
-            "Take the branch over by hand, or delegate the issue again with a larger budget.",
-        ]
-    } else {
-        vec!["Mend the cause, then delegate the issue again."]
     };
     Some(HandOver {
         reason: Line::new(&reason),

@@ -110,3 +110,35 @@ fn failed(run: &Run, failure: &Failure) -> String {
         }
     }
 }
+
+/// What a person can best do after this stop, beside reading what is open.
+pub(super) const fn advice(stop: Stop) -> &'static str {
+    match stop {
+        Stop::BudgetPasses => "Take the branch over by hand, or delegate the issue again with more passes.",
+        Stop::BudgetMoney => "Take the branch over by hand, or delegate the issue again with more money.",
+        Stop::BudgetClock => "Take the branch over by hand, or delegate the issue again with more time.",
+        Stop::Stalled | Stop::Oscillating => {
+            "Take the branch over by hand, or say in the issue what was not understood and delegate it again."
+        }
+        Stop::Disputed => {
+            "Decide who of the two is right: merge the branch as it is, or put your answer into the issue."
+        }
+        Stop::LateFindingsOnly => "Decide whether the late findings matter to you; if not, merge the branch.",
+        Stop::RemarkUnconfirmed => "See for yourself whether your remark is met; if it is, merge the branch.",
+        Stop::NoVerdict => "Nobody has read this for you: review it yourself, or delegate the issue again.",
+        Stop::RejectedWithoutCitation => "Judge the reviewer's doubts yourself: it cited nothing that holds.",
+        Stop::NoChecks => {
+            "Try the change yourself, and name a check in `.countersign.toml` so that the next run is checked."
+        }
+        Stop::VerificationUnavailable => "Run the checks yourself, and mend what kept them from running here.",
+        Stop::AgentCrashed => "Take the branch over by hand, or delegate the issue again.",
+        Stop::ProtectedPaths => "Read the changes to protected paths; if they are meant, merge the branch.",
+        Stop::AuditFailed => "Compare the result with the goal in the issue, and take the branch over by hand.",
+        Stop::ChecksFailing => "Mend the failing checks on the branch, or delegate the issue again.",
+        Stop::SelfReviewHolds => "Read what the self-review holds against it, and take the branch over by hand.",
+        Stop::SecretInCommit => {
+            "Remove the secret from what the agent is given, revoke it, and delegate the issue again."
+        }
+        Stop::InternalError => "Report this: it is a fault of Countersign's own.",
+    }
+}
