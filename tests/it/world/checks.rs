@@ -110,14 +110,11 @@ async fn a_check_is_not_fooled_by_what_the_agent_leaves_around_it() {
             "printf '#!/bin/sh\\nexit 0\\n' > grep && chmod +x grep",
             "echo 'export PATH=.:$PATH' > $HOME/.profile",
         ],
-        &[FOURTH, "(while true; do sed -i /fourth/d notes.txt; sleep 0.1; done) & true", FOURTH],
         &[FOURTH, "printf '[[check]]\\nname = \"test\"\\ncommand = \"true\"\\n' > .countersign.toml"],
     ] {
         let told = approved_whatever(&checked_by(check, ""), commands).await;
-        if told.run.passes[0].change().is_some() && told.delivered("notes.txt").contains("fourth") {
-            assert!(told.story().contains("| test regressed |"), "{commands:?}: {}", told.story());
-            assert!(told.story().starts_with("needs_review("), "{}", told.story());
-        }
+        assert!(told.story().contains("| test regressed |"), "{commands:?}: {}", told.story());
+        assert!(told.story().starts_with("needs_review("), "{}", told.story());
     }
 }
 
