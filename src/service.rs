@@ -157,7 +157,6 @@ fn sandboxes(config: &Config) -> Result<Arc<dyn Backend>, StartError> {
     Ok(Arc::new(backend))
 }
 
-/// The providers that can be called: those with an address and, where they need one, a key.
 fn known_providers() -> String {
     PROVIDERS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ")
 }
@@ -173,6 +172,7 @@ fn check_providers(config: &Config) -> Result<(), StartError> {
     }
 }
 
+/// The providers that can be called: those with an address and, where they need one, a key.
 fn upstreams(config: &Config) -> Vec<Upstream> {
     let of = |provider| {
         let base_url = config.providers.get(provider_name(provider)).and_then(|p| p.base_url.as_deref());

@@ -73,18 +73,14 @@ fn hand_over(run: &Run) -> Option<HandOver> {
             let reason = format!("{} (`{stop}`)", sentence::stopped(*stop));
             (reason, first.into_iter().chain([sentence::advice(*stop)]).collect())
         }
-        Ending::Failed(Failure::PrepareFailed(cause)) => {
-            (format!("{cause} (`prepare_failed`)"), vec!["Mend the cause, then delegate the issue again."])
-        }
         Ending::Failed(failure) => {
-            let next = match failure {
-                Failure::Stopped(stop) => sentence::advice(*stop),
-                Failure::NoChange => "Say in the issue what should be different afterwards, then delegate it again.",
-                Failure::FirstPassCrashed | Failure::PrepareFailed(_) => {
-                    "Mend the cause, then delegate the issue again."
+            let reason = match failure {
+                Failure::PrepareFailed(cause) => format!("{cause} (`{failure}`)"),
+                Failure::FirstPassCrashed | Failure::NoChange | Failure::Stopped(_) => {
+                    format!("There is nothing to deliver (`{failure}`).")
                 }
             };
-            (format!("There is nothing to deliver (`{failure}`)."), vec![next])
+            (reason, vec![sentence::advice_after(failure)])
         }
         Ending::Accepted(_) | Ending::Delivered | Ending::Cancelled => return None,
     };

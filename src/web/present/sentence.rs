@@ -94,23 +94,6 @@ pub(super) fn stopped(stop: Stop) -> &'static str {
     }
 }
 
-fn failed(run: &Run, failure: &Failure) -> String {
-    match failure {
-        Failure::PrepareFailed(cause) => format!("Nothing was started: {cause}"),
-        Failure::FirstPassCrashed => {
-            "The first writing step broke down, so there is nothing to deliver; what it left is below.".to_owned()
-        }
-        Failure::NoChange => "The implementer changed nothing, so there is nothing to deliver.".to_owned(),
-        Failure::Stopped(stop) => {
-            format!(
-                "{} No tree differs from the base after {}, so there is nothing to deliver.",
-                stopped(*stop),
-                after(run)
-            )
-        }
-    }
-}
-
 /// What a person can best do after this stop, beside reading what is open.
 pub(super) const fn advice(stop: Stop) -> &'static str {
     match stop {
@@ -140,5 +123,31 @@ pub(super) const fn advice(stop: Stop) -> &'static str {
             "Remove the secret from what the agent is given, revoke it, and delegate the issue again."
         }
         Stop::InternalError => "Report this: it is a fault of Countersign's own.",
+    }
+}
+
+/// What a person can best do after a run that left nothing to deliver.
+pub(super) const fn advice_after(failure: &Failure) -> &'static str {
+    match failure {
+        Failure::PrepareFailed(_) | Failure::FirstPassCrashed => "Mend the cause, then delegate the issue again.",
+        Failure::NoChange => "Say in the issue what should be different afterwards, then delegate it again.",
+        Failure::Stopped(stop) => advice(*stop),
+    }
+}
+
+fn failed(run: &Run, failure: &Failure) -> String {
+    match failure {
+        Failure::PrepareFailed(cause) => format!("Nothing was started: {cause}"),
+        Failure::FirstPassCrashed => {
+            "The first writing step broke down, so there is nothing to deliver; what it left is below.".to_owned()
+        }
+        Failure::NoChange => "The implementer changed nothing, so there is nothing to deliver.".to_owned(),
+        Failure::Stopped(stop) => {
+            format!(
+                "{} No tree differs from the base after {}, so there is nothing to deliver.",
+                stopped(*stop),
+                after(run)
+            )
+        }
     }
 }
