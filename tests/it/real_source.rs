@@ -7,13 +7,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use countersign::app::{Delegation, make_repository};
-use countersign::config::{Config, ProviderConfig};
 use countersign::cycle::checks::Outcome;
 use countersign::cycle::id::{IssueId, RunId};
 use countersign::cycle::run::{Delivery, Run};
-use countersign::model_server::{ModelServer, PROVIDER, Script};
+use countersign::model_server::{ModelServer, Script};
 use countersign::service::{Service, Started};
 use serde::Deserialize;
+
+use crate::world::base::config;
 
 /// `real_source_material/story.toml`.
 #[derive(Debug, Deserialize)]
@@ -50,7 +51,7 @@ async fn a_bug_that_a_published_crate_really_had_is_fixed_in_the_second_pass() {
 
     let words = Script::parse(include_str!("real_source_material/script.toml")).unwrap();
     let server = ModelServer::start(words).await.unwrap();
-    let started = Service::start(&config(scratch.path(), &server)).await.unwrap();
+    let started = Service::start(&config(scratch.path(), &server.base_url())).await.unwrap();
     let run = delegate(&started, &story, &remote).await;
     let ended =
         tokio::time::timeout(Duration::from_secs(600), started.app.wait_until_over(run)).await.unwrap().unwrap();
@@ -113,15 +114,6 @@ fn function(library: &str, name: &str) -> String {
     let to = from + lines[from..].iter().position(|l| *l == "    }").unwrap();
     let body: String = lines[from..=to].iter().map(|l| format!("{}\n", l.strip_prefix("    ").unwrap_or(l))).collect();
     format!("#[test]\n{body}\n")
-}
-
-fn config(scratch: &Path, server: &ModelServer) -> Config {
-    let mut config = Config { data: scratch.join("data"), ..Config::default() };
-    for agent in [&mut config.agents.implementer, &mut config.agents.reviewer] {
-        PROVIDER.clone_into(&mut agent.provider);
-    }
-    config.providers.insert(PROVIDER.to_owned(), ProviderConfig { base_url: Some(server.base_url()) });
-    config
 }
 
 async fn delegate(started: &Started, story: &Story, remote: &Path) -> RunId {

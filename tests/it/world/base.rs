@@ -69,6 +69,9 @@ pub(super) const NOTES: &[(&str, &str)] = &[
     (".countersign.toml", "[[check]]\nname = \"test\"\ncommand = \"test -s notes.txt\"\n"),
 ];
 
+/// The ordinary change: a fourth note.
+pub(super) const FOURTH: &str = "echo fourth >> notes.txt";
+
 impl World {
     /// A world with these files on the branch `main`.
     pub(super) async fn new(files: &[(&str, &str)], words: Script) -> Self {
@@ -131,7 +134,7 @@ impl World {
         let requests = self.requests().await;
         let store = self.started.app.store.clone();
         self.started.stop().await;
-        let mut told = Told {
+        let told = Told {
             run: store.load(run).await.unwrap(),
             events: store.list_events(run).await.unwrap(),
             lines: store.list_lines(run, 10_000).await.unwrap(),
@@ -140,11 +143,12 @@ impl World {
             remote: self.remote,
             scratch: self.scratch,
         };
-        invariants::hold(&mut told);
+        invariants::hold(&told);
         told
     }
 
-    async fn requests(&self) -> Vec<String> {
+    /// The bodies of all requests that the model server got so far, in order.
+    pub(super) async fn requests(&self) -> Vec<String> {
         let url = format!("{}/requests", self.server.base_url());
         countersign::gateway::tls::install();
         let log: serde_json::Value = reqwest::get(url).await.unwrap().json().await.unwrap();
@@ -153,7 +157,7 @@ impl World {
 }
 
 /// A service of one's own below this directory, whose model is the server at this address.
-pub(super) fn config(scratch: &Path, base_url: &str) -> Config {
+pub(crate) fn config(scratch: &Path, base_url: &str) -> Config {
     let mut config = Config { data: scratch.join("data"), ..Config::default() };
     for agent in [&mut config.agents.implementer, &mut config.agents.reviewer] {
         PROVIDER.clone_into(&mut agent.provider);

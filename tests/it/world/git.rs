@@ -3,10 +3,8 @@
 use countersign::cycle::money::Money;
 use std::process::Command;
 
-use super::base::{Asked, NOTES, World, git};
+use super::base::{Asked, FOURTH, NOTES, World, git};
 use super::words::{always, approves, at, obeys, reads, rejects, script, writes};
-
-const FOURTH: &str = "echo fourth >> notes.txt";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_is_written_checked_read_and_delivered() {

@@ -10,7 +10,7 @@ use countersign::cycle::step::Reviewed;
 
 use super::base::Told;
 
-pub(super) fn hold(told: &mut Told) {
+pub(super) fn hold(told: &Told) {
     facts_are_gapless_and_replay(told);
     the_run_is_over_for_a_stated_reason(&told.run);
     money_adds_up(told);

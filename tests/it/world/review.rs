@@ -3,12 +3,10 @@
 use countersign::model_server::Reply;
 use serde_json::{Value, json};
 
-use super::base::{Asked, NOTES, Told, World};
+use super::base::{Asked, FOURTH, NOTES, Told, World};
 use super::words::{
     always, answers, approves, at, bash, fails, once, reads, rejects, ruling, says, script, talks, tries, writes,
 };
-
-const FOURTH: &str = "echo fourth >> notes.txt";
 
 /// One pass whose reviewer says these messages.
 async fn said(messages: &[&str]) -> Told {
@@ -86,9 +84,9 @@ async fn a_review_that_always_finds_something_new_ends_at_the_last_pass() {
     };
     let told = World::new(NOTES, script((1..=3).flat_map(pass))).await.run().await;
     let story = told.story();
-    assert!(story.starts_with("needs_review("), "{story}");
+    assert!(story.starts_with("needs_review(budget_passes)\n"), "{story}");
     for n in 1..=3 {
-        assert!(story.contains(&format!("opened F{n}")) || !story.contains(&format!("pass {n}:")), "{story}");
+        assert!(story.contains(&format!("opened F{n}")), "{story}");
     }
     let second = &told.briefs("reviewer")[1];
     assert!(second.contains("F1"), "the reviewer gets earlier findings by number: {second}");
@@ -147,18 +145,18 @@ async fn an_approval_of_a_red_tree_is_overruled_by_the_checks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_agents_that_disagree_leave_it_to_a_person() {
-    let stands = |_: u8| ruling(rejects(&[]), &[("F1", "still_open")]);
+    let stands = ruling(rejects(&[]), &[("F1", "still_open")]);
     let words = script([
         writes(&[FOURTH]),
         reads(rejects(&[at("notes.txt:4")])),
         answers(&["true"], &[("F1", "disputed", "It is right as it is.")]),
-        reads(stands(1)),
+        reads(stands.clone()),
         answers(&["true"], &[("F1", "disputed", "It still is.")]),
-        always(reads(stands(2))),
+        always(reads(stands)),
     ]);
     let told = World::new(NOTES, words).await.run().await;
     let story = told.story();
-    assert!(story.starts_with("needs_review(disputed)") || story.starts_with("needs_review(stalled)"), "{story}");
+    assert!(story.starts_with("needs_review(disputed)\n"), "{story}");
     assert!(story.contains("open: F1"), "{story}");
 }
 
