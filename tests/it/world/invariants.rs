@@ -9,6 +9,7 @@ use countersign::cycle::run::{Delivery, Run};
 use countersign::cycle::step::Reviewed;
 
 use super::base::Told;
+use super::outside::processes_of;
 
 pub(super) fn hold(told: &Told) {
     facts_are_gapless_and_replay(told);
@@ -92,15 +93,8 @@ fn there_is_a_pull_request_for_what_was_delivered(told: &Told) {
     }
 }
 
-/// A process of a sandbox has something of the test's own directory mounted.
 fn nothing_is_left_running(scratch: &Path) {
-    let name = scratch.file_name().unwrap().to_str().unwrap();
-    let own = std::process::id().to_string();
-    for process in std::fs::read_dir("/proc").unwrap().flatten() {
-        let mounts = std::fs::read_to_string(process.path().join("mountinfo")).unwrap_or_default();
-        let command = std::fs::read_to_string(process.path().join("cmdline")).unwrap_or_default();
-        assert!(!mounts.contains(name) || process.file_name() == own.as_str(), "{command:?} is left over");
-    }
+    assert_eq!(processes_of(scratch), Vec::<String>::new(), "left over");
 }
 
 fn no_tree_is_left(told: &Told) {

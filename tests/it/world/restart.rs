@@ -1,0 +1,61 @@
+//! A service that ends in the middle of a step, by request or by force, and is started again.
+
+use countersign::store::Store;
+
+use super::base::{FOURTH, NOTES, git};
+use super::outside::{Outside, Process, processes_of, until};
+use super::words::{approves, reads, script, writes};
+
+/// The first writing step never ends by itself; the one after it does the work.
+async fn in_mid_step() -> (Outside, Process, String) {
+    let words = script([writes(&["sleep 100000"]), writes(&[FOURTH]), reads(approves())]);
+    let outside = Outside::new(NOTES, words).await;
+    let process = outside.serve().await;
+    let page = process.delegate().await;
+    until("the implementer is at work", async || {
+        processes_of(outside.scratch.path()).iter().any(|c| c.contains("sleep 100000")).then_some(())
+    })
+    .await;
+    (outside, process, page)
+}
+
+async fn goes_on(outside: &Outside, page: &str) {
+    let process = outside.serve().await;
+    let shown = until("the run ends", async || {
+        let shown = process.page(page).await;
+        shown.contains("pull-request").then_some(shown)
+    })
+    .await;
+    assert!(shown.contains("Accepted"), "{shown}");
+    assert!(process.stop().success());
+
+    let store = Store::open(&outside.data().join("countersign.db")).await.unwrap();
+    let runs = store.list_runs(10).await.unwrap();
+    assert_eq!(runs.len(), 1, "the run was not begun anew");
+    assert_eq!(runs[0].outcome.as_deref(), Some("accepted(countersigned)"));
+    let run = store.load(runs[0].id).await.unwrap();
+    assert_eq!(run.passes.len(), 1, "what was cut costs no pass");
+    assert_eq!(run.spent, runs[0].committed, "every picodollar that was taken is on some step");
+    let branches = git(&outside.remote, &["for-each-ref", "--format=%(refname)", "refs/heads/countersign/"]);
+    assert_eq!(branches.lines().count(), 1, "{branches}");
+    assert_eq!(git(&outside.remote, &["show", &format!("{branches}:notes.txt")]), "first\nsecond\nthird\nfourth");
+    assert_eq!(processes_of(outside.scratch.path()), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_is_asked_to_stop_ends_its_steps_and_goes_on_from_there() {
+    let (outside, process, page) = in_mid_step().await;
+    let log = process.said();
+    assert!(process.stop().success(), "{log}");
+    assert_eq!(processes_of(outside.scratch.path()), Vec::<String>::new(), "nothing outlives the service");
+    goes_on(&outside, &page).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_is_killed_leaves_no_process_and_goes_on_from_there() {
+    let (outside, process, page) = in_mid_step().await;
+    process.kill();
+    until("the sandbox dies with its service", async || processes_of(outside.scratch.path()).is_empty().then_some(()))
+        .await;
+    goes_on(&outside, &page).await;
+}
