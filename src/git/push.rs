@@ -137,6 +137,8 @@ impl Push<'_> {
     fn refuse_blocked(&self) -> Result<(), Error> {
         let existing = super::mirror::branches(self.theirs)?;
         match names::in_the_way(self.branch.as_str(), &existing) {
+            // It was not there a moment ago: somebody else has just made it.
+            Some(by) if by == self.branch.as_str() => Err(Error::ForeignBranch { branch: self.branch.to_string() }),
             Some(by) => Err(Error::Blocked { branch: self.branch.to_string(), by: by.to_owned() }),
             None => Ok(()),
         }

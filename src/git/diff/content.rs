@@ -10,10 +10,10 @@ const LFS: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
 const LONGEST_POINTER: usize = 1024;
 
 /// Whether the content is not text. Without a NUL near its beginning it is text, as for git. With one it is text all the
-/// same if hardly anything else in it is odd: a single NUL is a cheap way to keep a change from being read.
+/// same unless more than a tenth of it is odd: a few NULs are a cheap way to keep a change from being read.
 pub(super) fn is_binary(content: &[u8]) -> bool {
     let head = &content[..content.len().min(HEAD)];
-    head.contains(&0) && odd_bytes(content) > content.len() / 100
+    head.contains(&0) && odd_bytes(content) > (content.len() / 10).max(1)
 }
 
 /// Bytes that no text has: control characters and what is not UTF-8.
@@ -46,10 +46,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_nul_does_not_hide_a_text_and_no_binary_is_shown_as_one() {
+    fn a_few_nuls_do_not_hide_a_text_and_no_binary_is_shown_as_one() {
         let mut source = b"fn main() { println!(); }\n".repeat(20);
         source[24] = 0;
         assert!(!is_binary(&source));
+        assert!(!is_binary(b"#!/bin/sh\n\0\nevil\n"));
+        assert!(!is_binary(&b"a line with a NUL at its end\0\n".repeat(100)));
         assert!(!is_binary("課題\n".repeat(9_000).as_bytes()));
         assert!(!is_binary(b"caf\xe9 in Latin 1\n"));
         assert!(!is_binary(b""));

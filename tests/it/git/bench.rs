@@ -191,7 +191,7 @@ pub(crate) fn run(directory: &Path, args: &[&str], environment: &[(&str, &str)],
 }
 
 #[expect(clippy::disallowed_methods, reason = "the git program makes the fixtures and judges the results")]
-fn command(directory: &Path, args: &[&str]) -> Command {
+pub(crate) fn command(directory: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.args(args).current_dir(directory).env_clear();
     command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", "/nonexistent").env("GIT_CONFIG_NOSYSTEM", "1");
