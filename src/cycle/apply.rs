@@ -107,6 +107,7 @@ impl Run {
             return Err(illegal("step_began", "passes count one by one"));
         }
         self.passes.push(Pass::new(number));
+        self.ledger.reopen_met();
         Ok(())
     }
 
@@ -189,8 +190,11 @@ impl Run {
         let holds_late = self.policy.late_findings == LateFindings::Hold;
         let Some(pass) = self.passes.last_mut() else { return };
         pass.review = Some(reviewed.clone());
-        let Reviewed::Verdict { verdict, findings, .. } = reviewed else { return };
-        self.ledger.rule(pass.number, &verdict.rulings, &mut pass.movement);
+        let Reviewed::Verdict { verdict, findings, read_the_diff, .. } = reviewed else { return };
+        // Whoever did not read the diff cannot tell what became of anything; a finding is looked up, whoever made it.
+        if *read_the_diff {
+            self.ledger.rule(pass.number, &verdict.rulings, &mut pass.movement);
+        }
         for cited in findings.iter().filter(|c| c.holds()) {
             let why = remark_only(verdict.approved, cited, pass.number, holds_late);
             if let Some(why) = why {

@@ -222,11 +222,15 @@ impl Ledger {
         id
     }
 
-    /// Takes a writing step's answers. What a remark was ruled before no longer counts: the tree is another.
-    pub(super) fn answer(&mut self, pass: u8, answers: &[Answer], moved: &mut Movement) {
+    /// A writing step begins: what a remark was ruled before no longer counts, so it is asked about again.
+    pub(super) fn reopen_met(&mut self) {
         for o in self.obligations.iter_mut().filter(|o| matches!(o.state, State::Met { .. })) {
             o.state = State::Open;
         }
+    }
+
+    /// Takes a writing step's answers.
+    pub(super) fn answer(&mut self, pass: u8, answers: &[Answer], moved: &mut Movement) {
         for answer in answers {
             let Some(o) = self.obligations.iter_mut().find(|o| o.id == answer.id && o.is_open()) else {
                 moved.ignored.push(answer.id.clone());
@@ -329,3 +333,6 @@ fn apply_ruling(o: &mut Obligation, pass: u8, ruling: &Ruling) -> Effect {
         | (Raiser::Check(_), _) => Effect::NotTheirs,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,12 +9,14 @@ use super::checks::{Cause, Verification, baseline_problems};
 use super::money::Money;
 use super::outcome::{Assurance, Ceiling, Failure, Outcome, Stop};
 use super::policy::LateFindings;
-use super::run::{Delivery, Pass, Phase, Run};
+use super::run::{Delivery, Pass, Phase, Run, Verified};
 use super::step::{Allowance, Cited, Reviewed, Step, Written};
 use super::verdict::Verdict;
 
 /// How often a node may die under one step before the run ends as an internal error.
 const DEATHS: u32 = 3;
+/// How often a verify step is performed in which a required check could not run.
+const VERIFY_TRIES: u8 = 2;
 /// How long one delivery may take; it is outside the run's clock.
 const DELIVERY_CLOCK: Duration = Duration::from_secs(120);
 
@@ -53,6 +55,8 @@ enum Obstacle {
     OpenObligation,
     OpenRemark,
     ProtectedPath,
+    /// The tree that would go out is another one: this pass went back to the base.
+    NotDelivered,
 }
 
 /// Derives what comes next.
@@ -178,24 +182,26 @@ fn in_pass(run: &Run, pass: &Pass) -> Turn {
 fn after_cut(run: &Run, pass: &Pass, ceiling: Ceiling) -> Turn {
     let has_work = pass.change().is_some_and(|c| run.base_tree() != Some(&c.tree));
     let has_time = run.used < run.policy.clock;
-    if has_work && has_time && pass.verification.is_none() {
+    if has_work && has_time && is_to_be_verified(pass) {
         return Turn::Step(Step::Verify(pass.number));
     }
     over_ceiling(run, ceiling)
 }
 
+/// Whether the checks have not run on this pass's tree, or a required one could not and is tried once more.
+fn is_to_be_verified(pass: &Pass) -> bool {
+    pass.verification.as_ref().is_none_or(|v| !v.is_whole() && !v.was_cut() && v.tries < VERIFY_TRIES)
+}
+
 fn after_writing(run: &Run, pass: &Pass) -> Turn {
-    let Some(verified) = &pass.verification else { return Turn::Step(Step::Verify(pass.number)) };
-    if verified.was_cut() {
+    if is_to_be_verified(pass) {
+        return Turn::Step(Step::Verify(pass.number));
+    }
+    if pass.verification.as_ref().is_some_and(Verified::was_cut) {
         return stop(run, Stop::BudgetClock);
     }
-    if !verified.is_whole() {
-        let is_first_try = verified.tries < 2;
-        return if is_first_try {
-            Turn::Step(Step::Verify(pass.number))
-        } else {
-            stop(run, Stop::VerificationUnavailable)
-        };
+    if pass.verified_change().is_none() {
+        return stop(run, Stop::VerificationUnavailable);
     }
     match &pass.review {
         None => Turn::Step(Step::Review(pass.number)),
@@ -284,6 +290,7 @@ fn last_obstacles(run: &Run) -> Vec<Obstacle> {
         (Obstacle::OpenObligation, !others.is_empty()),
         (Obstacle::OpenRemark, !remarks.is_empty()),
         (Obstacle::ProtectedPath, pass.change().is_some_and(|c| !c.protected.is_empty())),
+        (Obstacle::NotDelivered, run.deliverable().map(|c| &c.tree) != pass.change().map(|c| &c.tree)),
     ];
     found.into_iter().filter_map(|(obstacle, is)| is.then_some(obstacle)).collect()
 }
@@ -306,3 +313,6 @@ fn is_oscillating(run: &Run) -> bool {
     let earlier = std::iter::once(Some(base)).chain(run.passes.iter().map(Pass::fingerprint));
     earlier.take(before_last).any(|p| p.as_ref() == Some(&print))
 }
+
+#[cfg(test)]
+mod tests;

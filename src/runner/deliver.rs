@@ -50,15 +50,10 @@ pub(super) async fn perform(ports: &Ports, task: &Task<'_>) -> StepResult {
 }
 
 async fn deliver(ports: &Ports, run: &Run) -> Result<Delivered, Error> {
-    let (Some(change), Some(outcome)) = (to_deliver(run), run.outcome.clone()) else { return Err(Error::Nothing) };
+    let (Some(change), Some(outcome)) = (run.deliverable(), run.outcome.clone()) else { return Err(Error::Nothing) };
     push(ports, run, change).await?;
     let pull_request = open(ports, run, change, &outcome).await?;
     Ok(Delivered::Done { commit: change.commit.clone(), pull_request })
-}
-
-/// What goes out: an accepted tree is the last pass's, everything else is what the run can hand over.
-fn to_deliver(run: &Run) -> Option<&Change> {
-    run.deliverable()
 }
 
 async fn push(ports: &Ports, run: &Run, change: &Change) -> Result<(), Error> {

@@ -177,8 +177,8 @@ impl Oracle {
 
     fn reviewed(&mut self, reviewed: &Reviewed) {
         self.review = Some(reviewed.clone());
-        let Reviewed::Verdict { verdict, findings, .. } = reviewed else { return };
-        for ruling in &verdict.rulings {
+        let Reviewed::Verdict { verdict, findings, read_the_diff, .. } = reviewed else { return };
+        for ruling in verdict.rulings.iter().filter(|_| *read_the_diff) {
             let Some(entry) = self.open.get_mut(&ruling.id).filter(|e| e.is_open) else { continue };
             match (entry.is_remark, ruling.ruling) {
                 (false, RulingKind::Closed) => entry.is_open = false,
@@ -256,6 +256,12 @@ impl Oracle {
             && self.open_findings().count() == 0
             && self.open_remarks() == 0
             && !self.is_protected()
+            && !self.is_back_at_the_base()
+    }
+
+    /// Nothing of this pass would go out: an earlier tree would.
+    fn is_back_at_the_base(&self) -> bool {
+        self.must_deliver() != self.change.as_ref().map(|c| &c.tree)
     }
 
     /// The tree that must go out with a hand-over, if there is one.
@@ -282,6 +288,9 @@ impl Oracle {
             return match pass {
                 true if no_checks => row("approved/pass: no required check exists", &["needs_review(no_checks)"]),
                 true if self.may_accept() => row("approved/pass: all conditions hold", &["accepted(countersigned)"]),
+                true if self.is_back_at_the_base() => {
+                    row("approved/pass: back at the base", &["revise", "needs_review(budget_passes)"])
+                }
                 true if findings_open == 0 && remarks_open > 0 && !self.is_protected() => {
                     row("approved/pass: all but a person's remarks", &["revise", "needs_review(remark_unconfirmed)"])
                 }

@@ -11,6 +11,7 @@ pub(super) struct Visits(BTreeMap<String, u64>);
 pub(super) const ROWS: &[&str] = &[
     "approved/pass: no required check exists",
     "approved/pass: all conditions hold",
+    "approved/pass: back at the base",
     "approved/pass: all but a person's remarks",
     "approved/pass: only a protected path",
     "approved/pass: some still open",
