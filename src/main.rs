@@ -114,6 +114,7 @@ async fn repositories(config: &Config, command: RepositoryCommand) -> Result<()>
 }
 
 async fn examine(config: &Config) -> Result<ExitCode> {
+    service::check_providers(config)?;
     let settings = NamespaceSettings {
         uid: config.sandbox.uid,
         strict: config.sandbox.strict,

@@ -55,6 +55,14 @@ pub enum StartError {
         /// What it says.
         name: String,
     },
+    /// The settings give a provider an address that no key may be sent to.
+    #[error("providers.{provider}.base_url: {why}")]
+    Address {
+        /// The provider.
+        provider: String,
+        /// What is wrong with it, and what would be right.
+        why: gateway::providers::BadUpstream,
+    },
 }
 
 /// What a service is started from.
@@ -162,14 +170,26 @@ fn known_providers() -> String {
 }
 
 /// A name with a slip in it is told at the start, and not when the first run wants to call it.
-fn check_providers(config: &Config) -> Result<(), StartError> {
+/// Checks what the settings say about providers, before anything is started.
+///
+/// # Errors
+/// [`StartError::UnknownProvider`] or [`StartError::Address`], naming the key.
+pub fn check_providers(config: &Config) -> Result<(), StartError> {
     let AgentsConfig { implementer, reviewer } = &config.agents;
     let roles = [("agents.implementer", &implementer.provider), ("agents.reviewer", &reviewer.provider)];
     let named = config.providers.keys().map(|name| ("providers", name));
     match roles.into_iter().chain(named).find(|(_, name)| gateway::providers::find(name).is_none()) {
         Some((key, name)) => Err(StartError::UnknownProvider { key, name: name.clone() }),
-        None => Ok(()),
+        None => check_addresses(config),
     }
+}
+
+fn check_addresses(config: &Config) -> Result<(), StartError> {
+    let given = config.providers.iter().filter_map(|(name, p)| Some((name, p.base_url.as_deref()?)));
+    given.into_iter().try_for_each(|(provider, address)| {
+        gateway::providers::check_address(address)
+            .map_err(|why| StartError::Address { provider: provider.clone(), why })
+    })
 }
 
 /// The providers that can be called: those with an address and, where they need one, a key.
@@ -219,5 +239,28 @@ pub async fn stop_signal() -> std::io::Result<()> {
     tokio::select! {
         pressed = tokio::signal::ctrl_c() => pressed,
         _ = terminate.recv() => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ProviderConfig;
+
+    #[test]
+    fn an_address_that_would_show_the_key_to_a_network_is_refused_by_its_setting_with_what_would_be_right() {
+        let given = |url: &str| {
+            let provider = ProviderConfig { base_url: Some(url.to_owned()) };
+            let providers = [("anthropic".to_owned(), provider)].into();
+            check_providers(&Config { providers, ..Config::default() })
+        };
+        for good in ["https://proxy.example", "http://127.0.0.1:9/", "http://localhost:1"] {
+            assert!(given(good).is_ok(), "{good}");
+        }
+        for bad in ["http://proxy.example", "proxy.example", ""] {
+            let refused = given(bad).expect_err(bad).to_string();
+            assert!(refused.starts_with(&format!("providers.anthropic.base_url: {bad:?}")), "{refused}");
+            assert!(refused.contains("https://") && refused.contains("127.0.0.1"), "{refused}");
+        }
     }
 }

@@ -67,7 +67,9 @@ pub enum BadUpstream {
     #[error("no address is known for the provider {0}")]
     NoAddress(&'static str),
     /// The address is neither https nor plain http to this machine.
-    #[error("{0} is not an https address, and plain http is for this machine only")]
+    #[error(
+        "{0:?} is not an https:// address, and plain http:// is for this machine only (127.0.0.1, localhost, [::1])"
+    )]
     Insecure(String),
     /// It needs a key and none was given.
     #[error("the provider {provider} needs a key in {variable}")]
@@ -86,10 +88,8 @@ impl Upstream {
     /// See [`BadUpstream`].
     pub fn new(provider: &'static Provider, base_url: Option<&str>, key: Option<Key>) -> Result<Self, BadUpstream> {
         let base_url = base_url.or(provider.base_url).ok_or(BadUpstream::NoAddress(provider.name))?;
+        check_address(base_url)?;
         let base_url = base_url.trim_end_matches('/').to_owned();
-        if !is_private(&base_url) {
-            return Err(BadUpstream::Insecure(base_url));
-        }
         match (provider.key_variable, &key) {
             (Some(variable), None) => Err(BadUpstream::NoKey { provider: provider.name, variable }),
             (Some(_), Some(_)) | (None, _) => Ok(Self { provider, base_url, key }),
@@ -105,6 +105,14 @@ impl Upstream {
     pub(super) fn is_encrypted(&self) -> bool {
         self.base_url.starts_with("https://")
     }
+}
+
+/// Refuses an address to which a key would be sent in the clear.
+///
+/// # Errors
+/// [`BadUpstream::Insecure`].
+pub fn check_address(base_url: &str) -> Result<(), BadUpstream> {
+    if is_private(base_url) { Ok(()) } else { Err(BadUpstream::Insecure(base_url.to_owned())) }
 }
 
 /// Whether nobody between here and the address can read along.
