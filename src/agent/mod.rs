@@ -89,8 +89,14 @@ pub enum Action {
 pub enum Wait {
     /// The provider limits the rate of calls.
     RateLimit,
-    /// The provider does not answer, or not in a way that can be read.
+    /// The gateway cannot be reached.
+    Gateway,
+    /// The provider is overloaded or down.
     Provider,
+    /// The provider's answer broke off.
+    Cut,
+    /// The provider's answer cannot be read.
+    Unreadable,
 }
 
 /// One use of a tool, finished.

@@ -27,10 +27,25 @@ impl From<ToolCall> for Entry {
 fn cause_of(wait: Wait) -> &'static str {
     match wait {
         Wait::RateLimit => "the provider limits the rate of calls",
-        Wait::Provider => "the provider does not answer",
+        Wait::Gateway => "the gateway cannot be reached",
+        Wait::Provider => "the provider is overloaded or down",
+        Wait::Cut => "the provider's answer broke off",
+        Wait::Unreadable => "the provider's answer cannot be read",
     }
 }
 
 fn millis(time: std::time::Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_reasons_to_wait_share_a_name() {
+        let all = [Wait::RateLimit, Wait::Gateway, Wait::Provider, Wait::Cut, Wait::Unreadable];
+        let said: std::collections::BTreeSet<&str> = all.into_iter().map(cause_of).collect();
+        assert_eq!(said.len(), all.len(), "{said:?}");
+    }
 }

@@ -50,22 +50,21 @@ impl Failures {
                     Next::Again { cause: Wait::RateLimit, pause }
                 }
             }
-            ClientError::Overloaded { .. } | ClientError::Unreachable(_) => {
-                Self::again_or(pause, patience, Error::ProviderDown(error))
-            }
-            ClientError::Cut => self.after_bad_answer(pause, patience, Error::ProviderDown(error)),
-            ClientError::Garbage(_) => self.after_bad_answer(pause, patience, Error::Garbage(error)),
+            ClientError::Overloaded { .. } => again_or(Wait::Provider, pause, patience, Error::ProviderDown(error)),
+            ClientError::Unreachable(_) => again_or(Wait::Gateway, pause, patience, Error::ProviderDown(error)),
+            ClientError::Cut => self.after_bad_answer(Wait::Cut, pause, patience, Error::ProviderDown(error)),
+            ClientError::Garbage(_) => self.after_bad_answer(Wait::Unreadable, pause, patience, Error::Garbage(error)),
         }
     }
 
-    fn after_bad_answer(&mut self, pause: Duration, patience: Duration, over: Error) -> Next {
+    fn after_bad_answer(&mut self, cause: Wait, pause: Duration, patience: Duration, over: Error) -> Next {
         self.bad_answers += 1;
-        if self.bad_answers < BAD_ANSWERS { Self::again_or(pause, patience, over) } else { Next::Over(over) }
+        if self.bad_answers < BAD_ANSWERS { again_or(cause, pause, patience, over) } else { Next::Over(over) }
     }
+}
 
-    fn again_or(pause: Duration, patience: Duration, over: Error) -> Next {
-        if pause > patience { Next::Over(over) } else { Next::Again { cause: Wait::Provider, pause } }
-    }
+fn again_or(cause: Wait, pause: Duration, patience: Duration, over: Error) -> Next {
+    if pause > patience { Next::Over(over) } else { Next::Again { cause, pause } }
 }
 
 /// Between half and the whole of 0.25 s, 0.5 s, 1 s … 30 s.
@@ -116,6 +115,18 @@ mod tests {
         }
         assert_eq!(pause(u32::MAX, 0), Duration::from_secs(15));
         assert_ne!(chance(), chance());
+    }
+
+    #[test]
+    fn each_way_in_which_a_call_fails_is_waited_for_under_its_own_name() {
+        let cause = |error| match Failures::default().next(error, HOUR, 0) {
+            Next::Again { cause, .. } => cause,
+            other @ (Next::Shrink | Next::Over(_)) => panic!("{other:?}"),
+        };
+        assert_eq!(cause(limited(None)), Wait::RateLimit);
+        assert_eq!(cause(down()), Wait::Provider);
+        assert_eq!(cause(ClientError::Cut), Wait::Cut);
+        assert_eq!(cause(ClientError::Garbage("no JSON".to_owned())), Wait::Unreadable);
     }
 
     #[test]
