@@ -44,6 +44,45 @@ macro_rules! stops {
     };
 }
 
+impl Stop {
+    /// The reason as a sentence for the person who takes over.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::BudgetPasses => "The last allowed pass was not accepted.",
+            Self::BudgetMoney => "The money ceiling was reached.",
+            Self::BudgetClock => "The time ceiling was reached.",
+            Self::Stalled => "Passes in a row left the same tree and the same results.",
+            Self::Oscillating => "The work went back to what an earlier pass had left.",
+            Self::Disputed => "Implementer and reviewer disagree about a finding.",
+            Self::LateFindingsOnly => "The reviewer rejected it over things that an earlier review could have found.",
+            Self::RemarkUnconfirmed => "Everything holds but a person's remark, which only that person can confirm.",
+            Self::NoVerdict => "The reviewer gave no verdict that could be read.",
+            Self::RejectedWithoutCitation => "The reviewer rejected it and cited nothing that holds.",
+            Self::NoChecks => "There is no required check that could vouch for it.",
+            Self::VerificationUnavailable => "A required check could not be run.",
+            Self::AgentCrashed => "An agent broke down.",
+            Self::ProtectedPaths => "Only a change under a protected path stands in the way.",
+            Self::AuditFailed => "The goal audit did not pass.",
+            Self::ChecksFailing => "The checks fail after the revise.",
+            Self::SelfReviewHolds => "The self-review holds the result.",
+            Self::SecretInCommit => "A commit contains a secret, so nothing was pushed.",
+            Self::InternalError => "Countersign broke a rule of its own; its log has the details.",
+        }
+    }
+}
+
+impl Assurance {
+    /// What it is called on pages and pull requests.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Countersigned => "countersigned",
+            Self::SelfReviewed => "self-reviewed",
+        }
+    }
+}
+
 stops! {
     /// The last allowed pass was not accepted.
     BudgetPasses = "budget_passes",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::body::{Budget, Check, Open, Report};
 use crate::cycle::checks::{CheckRun, Outcome as CheckOutcome};
 use crate::cycle::ledger::{Obligation, Raiser};
-use crate::cycle::outcome::Outcome;
+use crate::cycle::outcome::{Failure, Outcome};
 use crate::cycle::run::{Pass, Run};
 use crate::cycle::step::{Change, Reviewed, Written};
 
@@ -34,12 +34,31 @@ pub(super) fn report(run: &Run, change: &Change, outcome: &Outcome, canned: bool
 
 fn headline(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::Accepted(assurance) => format!("Accepted · {assurance}"),
-        Outcome::NeedsReview(stop) => format!("Needs review ({stop}): not signed off"),
-        Outcome::Delivered => "Delivered unreviewed".to_owned(),
-        Outcome::Failed(failure) => format!("Failed ({failure})"),
+        Outcome::Accepted(assurance) => format!("Accepted · {}", assurance.words()),
+        Outcome::NeedsReview(stop) => format!("Needs review: {}", fragment(stop.sentence())),
+        Outcome::Delivered => "Delivered as it stands: nobody reviewed it".to_owned(),
+        Outcome::Failed(failure) => format!("Failed: {}", failed(failure)),
         Outcome::Cancelled => "Cancelled".to_owned(),
     }
+}
+
+fn failed(failure: &Failure) -> String {
+    match failure {
+        Failure::PrepareFailed(cause) => cause.trim_end_matches('.').to_owned(),
+        Failure::FirstPassCrashed => "the first writing step broke down".to_owned(),
+        Failure::NoChange => "the implementer changed nothing".to_owned(),
+        Failure::Stopped(stop) => fragment(stop.sentence()),
+    }
+}
+
+/// A sentence as what follows a colon.
+fn fragment(sentence: &str) -> String {
+    let mut chars = sentence.trim_end_matches('.').chars();
+    chars.next().map_or_else(String::new, |first| {
+        // A name stays a name.
+        let first = if sentence.starts_with("Countersign") { first } else { first.to_ascii_lowercase() };
+        format!("{first}{}", chars.as_str())
+    })
 }
 
 fn sentence(run: &Run, pass: Option<&Pass>) -> String {
@@ -47,10 +66,20 @@ fn sentence(run: &Run, pass: Option<&Pass>) -> String {
         1 => "One pass was made".to_owned(),
         n => format!("{n} passes were made"),
     };
-    let raised = run.ledger.all().len();
-    let open = run.ledger.open().count();
-    let brings = pass.map_or_else(String::new, |p| format!("; this is the tree of pass {}", p.number));
-    format!("{passes}{brings}. {raised} objections were raised on the way, of which {open} are still open.")
+    let brings = pass.map_or_else(String::new, |p| format!("; this is what pass {} left", p.number));
+    format!("{passes}{brings}. {}", objections(run.ledger.all().len(), run.ledger.open().count()))
+}
+
+fn objections(raised: usize, open: usize) -> String {
+    match (raised, open) {
+        (0, _) => "No objection was raised.".to_owned(),
+        (1, 0) => "One objection was raised, and it is closed.".to_owned(),
+        (1, _) => "One objection was raised, and it is still open.".to_owned(),
+        (n, 0) => format!("{n} objections were raised, and all are closed."),
+        (n, 1) => format!("{n} objections were raised, and one is still open."),
+        (n, open) if n == open => format!("{n} objections were raised, and all are still open."),
+        (n, open) => format!("{n} objections were raised, and {open} are still open."),
+    }
 }
 
 fn open(o: &Obligation) -> Open {
@@ -131,5 +160,41 @@ fn minutes(time: Duration) -> String {
         (0, s) => format!("{s} s"),
         (m, 0) => format!("{m} min"),
         (m, s) => format!("{m} min {s:02} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::cycle::outcome::{Assurance, Stop};
+
+    fn outcomes() -> Vec<Outcome> {
+        let failures =
+            [Failure::PrepareFailed("the base is missing.".into()), Failure::FirstPassCrashed, Failure::NoChange];
+        let stopped = Stop::ALL.iter().map(|s| Failure::Stopped(*s));
+        let fixed = [Assurance::Countersigned, Assurance::SelfReviewed].map(Outcome::Accepted);
+        let fixed = fixed.into_iter().chain([Outcome::Delivered, Outcome::Cancelled]);
+        let failed = failures.into_iter().chain(stopped).map(Outcome::Failed);
+        fixed.chain(failed).chain(Stop::ALL.iter().map(|s| Outcome::NeedsReview(*s))).collect()
+    }
+
+    #[test]
+    fn every_outcome_has_a_head_of_its_own_in_words_and_without_a_full_stop() {
+        let all = outcomes();
+        let heads: BTreeSet<String> = all.iter().map(headline).collect();
+        assert_eq!(heads.len(), all.len(), "two outcomes share a head: {heads:#?}");
+        for head in &heads {
+            assert!(head.starts_with(|c: char| c.is_uppercase()) && !head.contains(['_', '.']), "{head}");
+        }
+    }
+
+    #[test]
+    fn objections_are_counted_in_whole_sentences() {
+        let said: BTreeSet<String> =
+            [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (3, 2)].map(|(r, o)| objections(r, o)).into();
+        assert_eq!(said.len(), 7, "{said:#?}");
+        assert!(said.iter().all(|s| !s.contains("1 ") && s.ends_with('.')), "{said:#?}");
     }
 }

@@ -124,7 +124,7 @@ fn home_row(row: &RunRow, run: &Run, now: i64) -> home::Row {
 pub(super) fn outcome(run: &Run) -> Badge {
     match &run.outcome {
         None => Badge::new(Tone::Live, "running"),
-        Some(Outcome::Accepted(assurance)) => Badge::new(Tone::Good, format!("Accepted · {assurance}")),
+        Some(Outcome::Accepted(assurance)) => Badge::new(Tone::Good, format!("Accepted · {}", assurance.words())),
         Some(Outcome::NeedsReview(_)) => Badge::new(Tone::Warn, "Needs review"),
         Some(Outcome::Delivered) => Badge::new(Tone::Warn, "Delivered unreviewed"),
         Some(Outcome::Failed(_)) => Badge::new(Tone::Bad, "Failed"),

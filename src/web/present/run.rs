@@ -70,7 +70,7 @@ fn hand_over(run: &Run) -> Option<HandOver> {
     let (reason, next) = match run.outcome.as_ref()? {
         Ending::NeedsReview(stop) => {
             let first = (*stop != Stop::SecretInCommit).then_some("Read what is open, then the diff of the last pass.");
-            let reason = format!("{} (`{stop}`)", sentence::stopped(*stop));
+            let reason = format!("{} (`{stop}`)", stop.sentence());
             (reason, first.into_iter().chain([sentence::advice(*stop)]).collect())
         }
         Ending::Failed(failure) => {

@@ -2,8 +2,9 @@
 
 use crate::cycle::checks::Verification;
 use crate::cycle::ledger::Obligation;
-use crate::cycle::outcome::{Failure, Outcome, Stop};
+use crate::cycle::outcome::{Assurance, Failure, Outcome, Stop};
 use crate::cycle::run::{Phase, Run};
+use crate::cycle::step::Reviewed;
 use crate::web::words::count;
 
 /// The sentence of a run as it stands.
@@ -11,9 +12,14 @@ use crate::web::words::count;
 pub(super) fn of(run: &Run) -> String {
     match &run.outcome {
         None => under_way(run),
-        Some(Outcome::Accepted(_)) => format!("{}{} {}", passes(run), history(run), checks(run)),
+        Some(Outcome::Accepted(Assurance::Countersigned)) => {
+            format!("Accepted after {}: {} {}", after(run), history(run), checks(run))
+        }
+        Some(Outcome::Accepted(Assurance::SelfReviewed)) => {
+            format!("Accepted by its own author's second look after {}: {} {}", after(run), history(run), checks(run))
+        }
         Some(Outcome::NeedsReview(stop)) => {
-            format!("{}{} {} {}", passes(run), history(run), stopped(*stop), checks(run))
+            format!("{} {}: {} {}", stop.sentence(), made(run), history(run), checks(run))
         }
         Some(Outcome::Failed(failure)) => failed(run, failure),
         Some(Outcome::Delivered) => "The first attempt was delivered as it stands: nobody reviewed it.".to_owned(),
@@ -33,16 +39,27 @@ fn after(run: &Run) -> String {
     count(run.passes.len() as u64, "pass", "passes")
 }
 
-fn passes(run: &Run) -> String {
-    let mut said = count(run.passes.len() as u64, "pass", "passes");
-    said.push_str(": ");
-    said
+/// `One pass was made`, `3 passes were made`.
+fn made(run: &Run) -> String {
+    match run.passes.len() {
+        1 => "One pass was made".to_owned(),
+        n => format!("{n} passes were made"),
+    }
+}
+
+fn was_reviewed(run: &Run) -> bool {
+    run.passes.iter().any(|p| matches!(p.review, Some(Reviewed::Verdict { .. })))
 }
 
 /// What sent passes back and what closed it.
 fn history(run: &Run) -> String {
     let raised: Vec<&Obligation> = run.ledger.all().iter().collect();
-    let Some(first) = raised.first() else { return "the reviewer had no objection that holds.".to_owned() };
+    let Some(first) = raised.first() else {
+        // Nobody's silence is praise: without a verdict nobody had nothing against it.
+        let said =
+            if was_reviewed(run) { "the reviewer had no objection that holds." } else { "no review was finished." };
+        return said.to_owned();
+    };
     let open = run.ledger.open().count();
     let rest = if raised.len() == 1 { String::new() } else { format!(" and {} more", raised.len() - 1) };
     let became = match open {
@@ -66,32 +83,6 @@ fn told(result: &Verification) -> String {
     }
     let held = result.outcomes.iter().filter(|j| !j.outcome.blocks(true, result.strict)).count();
     format!("{held} of {} on the last checked tree.", count(all as u64, "check passes", "checks pass"))
-}
-
-/// Why a run stopped, as a sentence for the person who takes over.
-#[must_use]
-pub(super) fn stopped(stop: Stop) -> &'static str {
-    match stop {
-        Stop::BudgetPasses => "The last allowed pass was not accepted.",
-        Stop::BudgetMoney => "The money ceiling was reached.",
-        Stop::BudgetClock => "The time ceiling was reached.",
-        Stop::Stalled => "Nothing moved any more: the same tree, the same results.",
-        Stop::Oscillating => "The work went back to an earlier state.",
-        Stop::Disputed => "Implementer and reviewer disagree about a finding.",
-        Stop::LateFindingsOnly => "The reviewer rejected it over things that an earlier review could have found.",
-        Stop::RemarkUnconfirmed => "Everything holds but a person's remark, which only that person can confirm.",
-        Stop::NoVerdict => "The reviewer gave no verdict that could be read.",
-        Stop::RejectedWithoutCitation => "The reviewer rejected it and cited nothing that holds.",
-        Stop::NoChecks => "There is no required check that could vouch for it.",
-        Stop::VerificationUnavailable => "A required check could not be run.",
-        Stop::AgentCrashed => "An agent broke down.",
-        Stop::ProtectedPaths => "Only a change under a protected path stands in the way.",
-        Stop::AuditFailed => "The goal audit did not pass.",
-        Stop::ChecksFailing => "The checks fail after the revise.",
-        Stop::SelfReviewHolds => "The self-review holds the result.",
-        Stop::SecretInCommit => "A commit contains a secret, so nothing was pushed.",
-        Stop::InternalError => "A rule of the service itself was broken; the log has the details.",
-    }
 }
 
 /// What a person can best do after this stop, beside reading what is open.
@@ -137,7 +128,7 @@ pub(super) const fn advice_after(failure: &Failure) -> &'static str {
 
 fn failed(run: &Run, failure: &Failure) -> String {
     match failure {
-        Failure::PrepareFailed(cause) => format!("Nothing was started: {cause}"),
+        Failure::PrepareFailed(cause) => format!("Nothing was started: {}.", cause.trim_end_matches('.')),
         Failure::FirstPassCrashed => {
             "The first writing step broke down, so there is nothing to deliver; what it left is below.".to_owned()
         }
@@ -145,9 +136,64 @@ fn failed(run: &Run, failure: &Failure) -> String {
         Failure::Stopped(stop) => {
             format!(
                 "{} No tree differs from the base after {}, so there is nothing to deliver.",
-                stopped(*stop),
+                stop.sentence(),
                 after(run)
             )
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::cycle::id::RunId;
+    use crate::cycle::issue::Issue;
+    use crate::cycle::outcome::Stop;
+    use crate::cycle::policy::{AgentChoice, Effort};
+    use crate::cycle::preset::second_reader;
+
+    fn ended(outcome: Outcome) -> Run {
+        let agent = || AgentChoice { provider: "p".into(), model: "m".into(), effort: Effort::Medium };
+        let issue = Issue { number: 1, title: "t".into(), body: String::new(), done: Vec::new(), base: "main".into() };
+        let mut run = Run::new(RunId::from_u128(1), issue, second_reader(agent(), agent()));
+        run.outcome = Some(outcome);
+        run
+    }
+
+    fn outcomes() -> Vec<Outcome> {
+        let failures =
+            [Failure::PrepareFailed("the base is missing.".into()), Failure::FirstPassCrashed, Failure::NoChange];
+        let stopped = Stop::ALL.iter().map(|s| Failure::Stopped(*s));
+        let accepted = [Assurance::Countersigned, Assurance::SelfReviewed].map(Outcome::Accepted);
+        let fixed = accepted.into_iter().chain([Outcome::Delivered, Outcome::Cancelled]);
+        let failed = failures.into_iter().chain(stopped).map(Outcome::Failed);
+        fixed.chain(failed).chain(Stop::ALL.iter().map(|s| Outcome::NeedsReview(*s))).collect()
+    }
+
+    #[test]
+    fn every_outcome_has_a_sentence_of_its_own_in_words() {
+        let all = outcomes();
+        let said: BTreeSet<String> = all.iter().map(|o| of(&ended(o.clone()))).collect();
+        assert_eq!(said.len(), all.len(), "two outcomes share a sentence: {said:#?}");
+        for sentence in &said {
+            let well_formed = sentence.starts_with(|c: char| c.is_uppercase()) && sentence.ends_with('.');
+            assert!(well_formed && !sentence.contains("..") && !sentence.contains("  "), "{sentence}");
+            assert!(!sentence.contains(['_', '(', '{']), "a name of the program's: {sentence}");
+        }
+    }
+
+    #[test]
+    fn every_stop_says_why_and_what_to_do() {
+        let whys: BTreeSet<&str> = Stop::ALL.iter().map(|s| s.sentence()).collect();
+        assert_eq!(whys.len(), Stop::ALL.len(), "{whys:#?}");
+        assert!(Stop::ALL.iter().all(|s| advice(*s).ends_with('.')));
+    }
+
+    #[test]
+    fn a_run_that_nobody_reviewed_does_not_say_that_the_reviewer_had_no_objection() {
+        let said = of(&ended(Outcome::NeedsReview(Stop::BudgetMoney)));
+        assert!(said.contains("no review was finished") && !said.contains("no objection"), "{said}");
     }
 }
