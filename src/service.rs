@@ -8,7 +8,8 @@ use std::sync::Arc;
 use anyhow::Context;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tracing::info;
 
 use crate::app::{Agents, App, Offers, Signals};
@@ -75,7 +76,8 @@ pub struct Started {
     pub app: Arc<App>,
     runner: Arc<Runner>,
     gateway: Gateway,
-    tasks: tokio_util::task::TaskTracker,
+    tasks: TaskTracker,
+    stop: CancellationToken,
     _socket: Listening,
 }
 
@@ -97,7 +99,7 @@ impl Service {
             gateway::Options { upstreams, prices: prices.clone(), ledger, limits: gateway::Limits::default() };
         let gateway = Gateway::new(options)?;
         let socket = gateway.listen(&directories.sockets.join("service.sock"))?;
-        let tasks = tokio_util::task::TaskTracker::new();
+        let tasks = TaskTracker::new();
         let ports = Ports {
             store: store.clone(),
             backend,
@@ -116,23 +118,25 @@ impl Service {
         let signals = Signals { wake, moved };
         let Directories { mirrors, runs, .. } = directories;
         let app = Arc::new(App::new(store, signals, agents, Offers { prices, providers, mirrors, runs }));
-        Ok(Started { app, runner, gateway, tasks, _socket: socket })
+        Ok(Started { app, runner, gateway, tasks, stop: CancellationToken::new(), _socket: socket })
     }
 }
 
 impl Started {
-    /// Serves the pages in the background; returns the address that they have.
+    /// Serves the pages in the background until the service stops; returns the address that they have.
     ///
     /// # Errors
     /// The address cannot be served.
-    pub async fn serve_pages(&self, listen: SocketAddr) -> anyhow::Result<(SocketAddr, JoinHandle<()>)> {
+    pub async fn serve_pages(&self, listen: SocketAddr) -> anyhow::Result<SocketAddr> {
         let listener = TcpListener::bind(listen).await.with_context(|| format!("{listen} cannot be served"))?;
         let address = listener.local_addr()?;
-        Ok((address, self.tasks.spawn(web::serve(listener, Arc::clone(&self.app)))))
+        self.tasks.spawn(web::serve(listener, Arc::clone(&self.app), self.stop.clone()));
+        Ok(address)
     }
 
     /// Ends the steps in flight, settles what was reserved, and returns when nothing is left running.
     pub async fn stop(self) {
+        self.stop.cancel();
         self.runner.stop().await;
         self.gateway.shut_down().await;
         self.tasks.close();
@@ -222,10 +226,9 @@ fn provider_key(provider: &'static crate::gateway::providers::Provider) -> Optio
 /// The service does not start, or the address cannot be served.
 pub async fn serve(config: &Config) -> anyhow::Result<()> {
     let started = Service::start(config).await?;
-    let (address, server) = started.serve_pages(config.listen).await?;
+    let address = started.serve_pages(config.listen).await?;
     info!("serving http://{address} for this machine only: there is no sign-in yet");
     let stopped = stop_signal().await;
-    server.abort();
     started.stop().await;
     Ok(stopped?)
 }

@@ -51,7 +51,7 @@ pub async fn run(options: Options, mut out: impl Write) -> Result<ExitCode> {
     let config = config(&options, &data.0, server.as_ref().map(|s| s.address.as_str()))?;
     let started = Service::start(&config).await?;
     let listen = if options.exit { SocketAddr::from(([127, 0, 0, 1], 0)) } else { options.listen };
-    let (address, server_of_pages) = started.serve_pages(listen).await?;
+    let address = started.serve_pages(listen).await?;
     writeln!(out, "The pages are at http://{address}; the data is in {}.", data.0.display())?;
     let mut runs = Vec::new();
     for story in &stories {
@@ -65,7 +65,6 @@ pub async fn run(options: Options, mut out: impl Write) -> Result<ExitCode> {
         writeln!(out, "All five stories have ended. Press Ctrl-C to stop serving.")?;
         stop_signal().await?;
     }
-    server_of_pages.abort();
     started.stop().await;
     data.remove_if(options.exit && options.data.is_none());
     Ok(if as_promised || options.live { ExitCode::SUCCESS } else { ExitCode::FAILURE })

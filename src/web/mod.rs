@@ -21,10 +21,13 @@ pub mod view;
 pub mod words;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::from_fn;
 use axum::routing::get;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use desk::Desk;
 use error::{Error, Missing};
@@ -47,9 +50,23 @@ pub fn router<D: Desk>(desk: Arc<D>) -> Router {
         .layer(from_fn(frame::frame))
 }
 
-/// Serves the pages until the listener fails or the future is dropped.
-pub async fn serve<D: Desk>(listener: tokio::net::TcpListener, desk: Arc<D>) {
-    if let Err(e) = axum::serve(listener, router(desk)).await {
-        tracing::error!(error = &e as &dyn std::error::Error, "the pages are no longer served");
+/// How long answers under way may still take once the service stops.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Serves the pages until the listener fails or `stop` is cancelled; then lets the answers under way finish, and returns
+/// within some seconds.
+pub async fn serve<D: Desk>(listener: TcpListener, desk: Arc<D>, stop: CancellationToken) {
+    let served = axum::serve(listener, router(desk)).with_graceful_shutdown(stop.clone().cancelled_owned());
+    let late = async {
+        stop.cancelled().await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        ended = served.into_future() => {
+            if let Err(e) = ended {
+                tracing::error!(error = &e as &dyn std::error::Error, "the pages are no longer served");
+            }
+        }
+        () = late => tracing::warn!("answers that did not end were cut"),
     }
 }

@@ -2,8 +2,8 @@
 //! its headers, and no foreign page can make this service do anything.
 
 mod client;
-mod escaping;
+pub(crate) mod escaping;
 mod looks;
-mod markup;
+pub(crate) mod markup;
 mod routes;
 mod style;

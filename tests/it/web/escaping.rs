@@ -4,7 +4,7 @@ use super::looks::all;
 use super::markup::text_of;
 
 /// Each breaks out of somewhere: of text, of an attribute in either quotes or none, of a title, a text area, a comment, a URL.
-pub(super) const PAYLOADS: [&str; 48] = [
+pub(crate) const PAYLOADS: [&str; 48] = [
     "<script>alert(1)</script>",
     "</script><script>alert(1)</script>",
     "<SCRIPT SRC=//evil.example/x.js></SCRIPT>",

@@ -29,7 +29,7 @@ static ATTRIBUTES: Names = LazyLock::new(|| {
 /// # Errors
 /// The first thing that our templates cannot have written: an unknown element or attribute, an unquoted value,
 /// a link that leaves this service, an element that is not closed where it was opened.
-pub(super) fn text_of(html: &str) -> Result<String, String> {
+pub(crate) fn text_of(html: &str) -> Result<String, String> {
     let mut rest = html.strip_prefix("<!doctype html>").ok_or("no document type")?;
     let mut open: Vec<String> = Vec::new();
     let mut text = String::new();

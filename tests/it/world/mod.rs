@@ -8,6 +8,7 @@ mod git;
 mod hostile;
 mod invariants;
 mod outside;
+mod pages;
 mod process;
 mod provider;
 mod refusals;

@@ -98,6 +98,10 @@ impl Process {
         place.expect("the form is taken")
     }
 
+    pub(super) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// A page as a browser gets it.
     pub(super) async fn page(&self, path: &str) -> String {
         let answer = reqwest::get(format!("http://{}{path}", self.address)).await.unwrap();

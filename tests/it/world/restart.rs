@@ -1,5 +1,8 @@
 //! A service that ends in the middle of a step, by request or by force, and is started again.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
 use countersign::store::Store;
 
 use super::base::{FOURTH, NOTES, git};
@@ -58,4 +61,19 @@ async fn a_service_that_is_killed_leaves_no_process_and_goes_on_from_there() {
     until("the sandbox dies with its service", async || processes_of(outside.scratch.path()).is_empty().then_some(()))
         .await;
     goes_on(&outside, &page).await;
+}
+
+/// A browser that keeps its connection open is answered to the end; one that never says what it wants is cut.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_browser_holds_up_the_end_of_the_service() {
+    let outside = Outside::new(NOTES, script([])).await;
+    let process = outside.serve().await;
+    let mut idle = TcpStream::connect(process.address()).unwrap();
+    idle.write_all(format!("GET / HTTP/1.1\r\nhost: {}\r\n\r\n", process.address()).as_bytes()).unwrap();
+    let mut answered = [0; 15];
+    idle.read_exact(&mut answered).unwrap();
+    assert_eq!(&answered, b"HTTP/1.1 200 OK");
+    let mut stuck = TcpStream::connect(process.address()).unwrap();
+    stuck.write_all(b"GET / HTTP/1.1\r\nhost: 127").unwrap();
+    assert!(process.stop().success());
 }
