@@ -262,14 +262,14 @@ fn raised_by_check(judged: &Judged) -> Raised {
     let text = match &judged.outcome {
         CheckOutcome::Regressed { new } if !new.is_empty() => {
             let names: Vec<&str> = new.iter().map(String::as_str).collect();
-            format!("the check {name} fails: {}", names.join(", "))
+            format!("The check {name} fails: {}", names.join(", "))
         }
-        CheckOutcome::PreExisting => format!("the check {name} fails, as it did on the base"),
+        CheckOutcome::PreExisting => format!("The check {name} fails, as it did on the base"),
         CheckOutcome::Regressed { .. }
         | CheckOutcome::Passed
         | CheckOutcome::Flaky
         | CheckOutcome::CouldNotRun { .. } => {
-            format!("the check {name} fails")
+            format!("The check {name} fails")
         }
     };
     Raised {
@@ -286,7 +286,7 @@ fn raised_by_reviewer(cited: &Cited) -> Raised {
     Raised {
         raiser: Raiser::Reviewer,
         severity: finding.severity,
-        cites: finding.citation.as_ref().map_or_else(String::new, ToString::to_string),
+        cites: finding.cites(),
         text: finding.text.clone(),
         evidence: finding.evidence.clone(),
     }

@@ -37,15 +37,13 @@ pub struct Verdict {
     pub score: Option<u8>,
 }
 
-/// One objection. Exactly one of `citation` and `uncited` is there.
+/// One objection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// How bad it is; `Medium` where the reviewer used no word of ours.
     pub severity: Severity,
-    /// Where it points, well formed but not yet looked at.
-    pub citation: Option<Citation>,
-    /// Why there is nothing to look at, for the page that shows it as discarded.
-    pub uncited: Option<Uncited>,
+    /// Where it points, well formed but not yet looked at, or why there is nothing to look at.
+    pub citation: Result<Citation, Uncited>,
     /// What is wrong.
     pub text: String,
     /// How the reviewer knows.
@@ -64,6 +62,14 @@ pub enum Severity {
     Medium,
     /// Under approval a remark, in a rejection an objection like others.
     Low,
+}
+
+impl Finding {
+    /// What it cites, as it is written; empty if there is nothing to look at.
+    #[must_use]
+    pub fn cites(&self) -> String {
+        self.citation.as_ref().map_or_else(|_| String::new(), ToString::to_string)
+    }
 }
 
 impl Severity {

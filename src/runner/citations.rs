@@ -35,16 +35,15 @@ pub(super) async fn look_up(
     blocking(move || -> Result<Vec<Cited>, workdir::Error> {
         let since = place.changed_since(&repo)?;
         let one = |finding: Finding| -> Result<Cited, workdir::Error> {
-            let citation = match (&finding.citation, &finding.uncited) {
-                (Some(Cites::Lines { path, base, from, to }), _) => {
+            let citation = match &finding.citation {
+                Ok(Cites::Lines { path, base, from, to }) => {
                     let lines = Lines { path, base: *base, from: *from, to: *to };
                     lines.look_up(&repo, &place, since.as_ref())?
                 }
-                (Some(Cites::Command(command)), _) => {
+                Ok(Cites::Command(command)) => {
                     commands.get(command).cloned().unwrap_or_else(|| discarded("it was not run"))
                 }
-                (None, Some(why)) => discarded(&why),
-                (None, None) => discarded("it cites nothing"),
+                Err(why) => discarded(why),
             };
             Ok(Cited { finding, citation })
         };
@@ -104,7 +103,8 @@ async fn run_commands(
     (tree, before): (&TreeId, Option<&TreeId>),
     verdict: &Verdict,
 ) -> Result<BTreeMap<String, Citation>, workdir::Error> {
-    let commands: Vec<String> = verdict.findings.iter().filter_map(|f| f.citation.as_ref().and_then(command)).collect();
+    let commands: Vec<String> =
+        verdict.findings.iter().filter_map(|f| f.citation.as_ref().ok().and_then(command)).collect();
     let now = try_on(ports, task, (tree, "cited"), &commands).await?;
     let failing: Vec<String> =
         now.iter().filter(|(_, c)| matches!(c, checks::Cited::Holds(_))).map(|(c, _)| c.clone()).collect();

@@ -127,10 +127,11 @@ fn bare(text: &str) -> &str {
     inside.filter(|t| !t.contains('`')).map_or(text, str::trim)
 }
 
-/// Reads `path:line`, `path:line-line`, either with `base:` in front.
+/// Reads `path:line`, `path:line-line` and `path:line:column`, each with `base:` in front or without.
 ///
-/// The line is what follows the last colon, since a path may hold colons. A path that itself starts with `base:` or
-/// with a space is cited with `./` in front.
+/// The line is what follows the last colon, since a path may hold colons; before a second number it is a column, as
+/// compilers print it. So a path that itself ends in `:1` is cited with a column, and one that starts with `base:` or
+/// with a space with `./` in front.
 fn lines(cite: &str) -> Result<Citation, Uncited> {
     let given = || cut(cite, MOST_SHOWN);
     let no_line = || Uncited::NoLine { given: given() };
@@ -141,6 +142,10 @@ fn lines(cite: &str) -> Result<Citation, Uncited> {
     }
     let (base, path) = path.strip_prefix("base:").map_or((false, path), |path| (true, path));
     let path = path.strip_prefix("./").unwrap_or(path);
+    let (path, from, to) = match path.rsplit_once(':') {
+        Some((path, line)) if is_number(line) => (path, line, line),
+        Some(_) | None => (path, from, to),
+    };
     if path.is_empty() || path.len() > MOST_PATH || path.contains('\0') {
         return Err(Uncited::BadPath { given: given() });
     }
@@ -190,7 +195,13 @@ mod tests {
             ("two\nlines:1", at("two\nlines", false, 1, 1)),
             ("./ led by a space:1", at(" led by a space", false, 1, 1)),
             ("C:dir:x:9", at("C:dir:x", false, 9, 9)),
-            ("a:1:2", at("a:1", false, 2, 2)),
+            ("src/a.rs:10:5", at("src/a.rs", false, 10, 10)),
+            ("src/a.rs:10:5-9", at("src/a.rs", false, 10, 10)),
+            ("src/a.rs:10:0", at("src/a.rs", false, 10, 10)),
+            ("base:src/a.rs:10:5", at("src/a.rs", true, 10, 10)),
+            ("base:3:4", at("3", true, 4, 4)),
+            ("base:3", at("base", false, 3, 3)),
+            ("a:1:2:1", at("a:1", false, 2, 2)),
             ("a-1:2", at("a-1", false, 2, 2)),
             ("`a`b`:1", at("`a`b`", false, 1, 1)),
             ("a:4294967295", at("a", false, u32::MAX, u32::MAX)),
@@ -222,6 +233,9 @@ mod tests {
             (json!({"cite": "a:0-3"}), Uncited::BadLines { given: given("a:0-3") }),
             (json!({"cite": "a:3-2"}), Uncited::BadLines { given: given("a:3-2") }),
             (json!({"cite": "a:4294967296"}), Uncited::BadLines { given: given("a:4294967296") }),
+            (json!({"cite": "a:0:3"}), Uncited::BadLines { given: given("a:0:3") }),
+            (json!({"cite": "a:10:5:"}), Uncited::NoLine { given: given("a:10:5:") }),
+            (json!({"cite": ":10:5"}), Uncited::BadPath { given: given(":10:5") }),
             (json!({"cite": ":3"}), Uncited::BadPath { given: given(":3") }),
             (json!({"cite": "base::3"}), Uncited::BadPath { given: given("base::3") }),
             (json!({"cite": "a\0b:3"}), Uncited::BadPath { given: given("ab:3") }),
@@ -254,8 +268,9 @@ mod tests {
 
     #[test]
     fn a_citation_is_shown_as_it_is_written() {
-        for cite in ["src/a.rs:10", "src/a.rs:10-12", "base:src/a.rs:10", "a:1:2"] {
+        for cite in ["src/a.rs:10", "src/a.rs:10-12", "base:src/a.rs:10"] {
             assert_eq!(of(&json!({"cite": cite})).map(|c| c.to_string()).as_deref(), Ok(cite));
         }
+        assert_eq!(of(&json!({"cite": "a.rs:1:2"})).map(|c| c.to_string()).as_deref(), Ok("a.rs:1"));
     }
 }

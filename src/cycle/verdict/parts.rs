@@ -56,11 +56,9 @@ fn findings(json: &Value) -> Vec<Finding> {
 }
 
 fn finding(item: &Value) -> Finding {
-    let cited = cite::of(item);
     Finding {
         severity: severity(item),
-        uncited: cited.as_ref().err().cloned(),
-        citation: cited.ok(),
+        citation: cite::of(item),
         text: if item.is_object() { words(item, "text", MOST_TEXT) } else { cut(&spoken(item), MOST_TEXT) },
         evidence: words(item, "evidence", MOST_TEXT),
     }
@@ -69,7 +67,7 @@ fn finding(item: &Value) -> Finding {
 fn left_out(count: usize) -> Finding {
     let why = Uncited::LeftOut { count };
     let text = why.to_string();
-    Finding { severity: Severity::Low, citation: None, uncited: Some(why), text, evidence: String::new() }
+    Finding { severity: Severity::Low, citation: Err(why), text, evidence: String::new() }
 }
 
 fn severity(item: &Value) -> Severity {

@@ -23,8 +23,7 @@ fn full() -> Verdict {
     let lines = Citation::Lines { path: "src/a.rs".into(), base: false, from: 10, to: 12 };
     let finding = |severity, citation, text: &str, evidence: &str| Finding {
         severity,
-        citation: Some(citation),
-        uncited: None,
+        citation: Ok(citation),
         text: text.into(),
         evidence: evidence.into(),
     };
@@ -235,7 +234,7 @@ fn a_finding_without_a_good_citation_is_kept_with_its_own_reason() {
     let findings = verdict_of(&json!({"approved": false, "findings": given})).findings;
     let told: Vec<_> = findings
         .iter()
-        .map(|f| (f.severity, f.text.as_str(), f.citation.is_some(), f.uncited.as_ref().map(ToString::to_string)))
+        .map(|f| (f.severity, f.text.as_str(), f.citation.is_ok(), f.citation.as_ref().err().map(ToString::to_string)))
         .collect();
     let because = |why: &str| Some(why.to_owned());
     let missing = because("it cites neither a line nor a command");
@@ -258,11 +257,11 @@ fn findings_beyond_the_limit_are_counted() {
         let all: Vec<_> = (1..=n).map(|n| json!({"cite": format!("a:{n}")})).collect();
         verdict_of(&json!({"approved": false, "findings": all})).findings
     };
-    assert!(many(200).iter().all(|f| f.citation.is_some()));
+    assert!(many(200).iter().all(|f| f.citation.is_ok()));
     let cut = many(1_000);
     assert_eq!(cut.len(), 200);
-    assert_eq!(cut.iter().filter(|f| f.citation.is_some()).count(), 199);
-    assert_eq!(cut[199].uncited, Some(Uncited::LeftOut { count: 801 }));
+    assert_eq!(cut.iter().filter(|f| f.citation.is_ok()).count(), 199);
+    assert_eq!(cut[199].citation, Err(Uncited::LeftOut { count: 801 }));
 }
 
 #[test]

@@ -300,7 +300,7 @@ fn remarks(story: &Story, pass: &Pass) -> Option<Part> {
     let mine = story.run.remarks.iter().filter(|r| r.pass == pass.number);
     let one = |r: &crate::cycle::ledger::Remark| Remark {
         why: r.why.to_string(),
-        cites: r.finding.citation.as_ref().map_or_else(String::new, ToString::to_string),
+        cites: r.finding.cites(),
         text: Prose::new(&r.finding.text),
     };
     let all: Vec<_> = mine.map(one).collect();

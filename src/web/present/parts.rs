@@ -172,10 +172,7 @@ pub(super) fn rulings(rulings: &[Ruled]) -> Option<Part> {
 /// What was discarded unread.
 pub(super) fn discarded(findings: &[Cited]) -> Option<Part> {
     let one = |cited: &Cited| match &cited.citation {
-        Citation::Discarded { reason } => {
-            let cites = cited.finding.citation.as_ref().map_or_else(String::new, ToString::to_string);
-            Some(Discarded { cites, reason: reason.clone() })
-        }
+        Citation::Discarded { reason } => Some(Discarded { cites: cited.finding.cites(), reason: reason.clone() }),
         Citation::Holds { .. } => None,
     };
     let all: Vec<Discarded> = findings.iter().filter_map(one).collect();

@@ -251,13 +251,7 @@ impl World {
     fn cited(&mut self, pass: u8) -> Cited {
         let severity = [Severity::Blocker, Severity::High, Severity::Medium, Severity::Low][self.dice.usize(..4)];
         let cites = Cites::Lines { path: "a.rs".into(), base: false, from: 1, to: 1 };
-        let finding = Finding {
-            severity,
-            citation: Some(cites),
-            uncited: None,
-            text: format!("found in {pass}"),
-            evidence: "e".into(),
-        };
+        let finding = Finding { severity, citation: Ok(cites), text: format!("found in {pass}"), evidence: "e".into() };
         let careful = self.careful;
         let citation = if self.one_in_hundred(careful) {
             let late = self.late;

@@ -267,8 +267,7 @@ impl Said {
 
     fn found(self, severity: Severity, citation: Citation) -> Self {
         let cites = Cites::Lines { path: "a.rs".into(), base: false, from: 1, to: 1 };
-        let finding =
-            Finding { severity, citation: Some(cites), uncited: None, text: "wrong".into(), evidence: "read".into() };
+        let finding = Finding { severity, citation: Ok(cites), text: "wrong".into(), evidence: "read".into() };
         self.with(|_, findings, _| findings.push(Cited { finding, citation }))
     }
 

@@ -114,7 +114,6 @@ fn intact_verdicts(text: &str) -> Vec<bool> {
 
 fn assert_within_limits(verdict: &Verdict, input: &str) {
     assert!(verdict.findings.len() <= 200 && verdict.score.is_none_or(|s| s <= 100), "{input}");
-    assert!(verdict.findings.iter().all(|f| f.citation.is_some() != f.uncited.is_some()), "{input}");
     assert!(verdict.criteria.iter().all(|c| c.status != CriterionStatus::Pass || !c.evidence.is_empty()), "{input}");
     assert!(!format!("{verdict:?}").contains("\\0"), "{input}");
 }
