@@ -2,6 +2,7 @@
 //! server whose words are written beforehand. Each test says what the two agents do and reads what came of it as one
 //! short text; the invariants are checked at the end of every one.
 
+mod agents;
 pub(crate) mod base;
 mod checks;
 mod git;
