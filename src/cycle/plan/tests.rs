@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod ceilings;
+mod facts;
 mod play;
 mod rows;
 mod stops;

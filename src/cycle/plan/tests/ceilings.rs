@@ -123,6 +123,11 @@ fn a_cut_with_nothing_to_verify_or_no_time_to_decides_at_once() {
     late.step_costing(StepResult::Written(Box::new(cut)), Money::ZERO, Duration::from_secs(9999));
     assert_eq!(late.next(), "needs_review(budget_clock)");
     assert!(late.goes_out(1), "a tree that was never verified is better than none");
+
+    let mut both = play();
+    let (cut, left) = (money(Some(both.change(1))), Duration::from_secs(6000) - both.run.used);
+    both.step_costing(StepResult::Written(Box::new(cut)), Money::ZERO, left);
+    assert_eq!(both.next(), "needs_review(budget_money)", "what cut the step is what is told");
 }
 
 #[test]

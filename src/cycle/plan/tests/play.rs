@@ -60,14 +60,17 @@ fn commit(n: u8) -> CommitId {
     format!("{n:040x}").parse().unwrap()
 }
 
-/// `0` passed, `1` exit status 1 and so on, `clock` cut by the run's clock, `fault` the sandbox broke.
+/// `0` passed, `1` exit status 1 and so on, `1:a,b` with these failing tests, `clock` cut by the run's clock, `fault`
+/// the sandbox broke.
 fn attempt(text: &str) -> Attempt {
-    let end = match text {
+    let (end, names) = text.split_once(':').map_or((text, None), |(end, names)| (end, Some(names)));
+    let failing = names.map(|names| names.split(',').map(str::to_owned).collect());
+    let end = match end {
         "clock" => AttemptEnd::CutByClock,
         "fault" => AttemptEnd::SandboxFault("gone".into()),
         code => AttemptEnd::Exit(code.parse().unwrap()),
     };
-    Attempt { end, duration_ms: 1, failing: None, digest: text.into(), tail: String::new(), log: None }
+    Attempt { end, duration_ms: 1, failing, digest: text.into(), tail: String::new(), log: None }
 }
 
 impl Play {
