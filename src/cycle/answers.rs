@@ -137,6 +137,8 @@ mod tests {
     #[test]
     fn garbage_gives_no_answers() {
         let good = r#"{"answers":[{"id":"F1","answer":"fixed"}]}"#;
+        let longest = format!("{good}{}", " ".repeat(json::MOST_BYTES - good.len()));
+        assert_eq!(read(&longest), vec![fixed("F1")]);
         for message in [
             String::new(),
             "I fixed everything.".to_owned(),

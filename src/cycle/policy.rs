@@ -286,3 +286,77 @@ pub(crate) mod millis {
         u64::deserialize(from).map(Duration::from_millis)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::preset::second_reader;
+    use super::*;
+
+    fn policy(change: impl FnOnce(&mut Policy)) -> Policy {
+        let agent = AgentChoice { provider: "p".into(), model: "m".into(), effort: Effort::Low };
+        let mut policy = second_reader(agent.clone(), agent);
+        change(&mut policy);
+        policy
+    }
+
+    #[test]
+    fn each_ceiling_and_limit_has_a_range_whose_ends_are_in_it() {
+        let seconds = Duration::from_secs;
+        for good in [
+            policy(|_| ()),
+            policy(|p| p.passes = 1),
+            policy(|p| p.passes = 20),
+            policy(|p| p.money = Money::from_cents(1)),
+            policy(|p| p.money = Money::from_cents(100_000)),
+            policy(|p| p.clock = seconds(60)),
+            policy(|p| p.clock = seconds(86_400)),
+            policy(|p| (p.stall_limit, p.dispute_limit) = (2, 1)),
+            policy(|p| p.review_reserve = 90),
+            policy(|p| p.memory = BTreeMap::from([(Role::Reviewer, Memory::Fresh)])),
+        ] {
+            assert_eq!(good.check(), Ok(()));
+        }
+        for (bad, why) in [
+            (policy(|p| p.passes = 0), BadPolicy::Passes),
+            (policy(|p| p.passes = 21), BadPolicy::Passes),
+            (policy(|p| p.money = Money::ZERO), BadPolicy::Money),
+            (policy(|p| p.money = Money::from_cents(100_001)), BadPolicy::Money),
+            (policy(|p| p.clock = seconds(59)), BadPolicy::Clock),
+            (policy(|p| p.clock = seconds(86_401)), BadPolicy::Clock),
+            (policy(|p| p.stall_limit = 1), BadPolicy::Limits),
+            (policy(|p| p.dispute_limit = 0), BadPolicy::Limits),
+            (policy(|p| p.review_reserve = 91), BadPolicy::Limits),
+            (policy(|p| drop(p.agents.remove(&Role::Implementer))), BadPolicy::NoAgent(Role::Implementer)),
+            (policy(|p| drop(p.agents.remove(&Role::Reviewer))), BadPolicy::NoAgent(Role::Reviewer)),
+        ] {
+            assert_eq!(bad.check(), Err(why));
+        }
+    }
+
+    #[test]
+    fn a_setting_that_is_not_performed_is_refused_by_its_own_name() {
+        let others = [
+            policy(|p| p.shape = Shape::LowHigh),
+            policy(|p| p.shape = Shape::Off),
+            policy(|p| p.memory = BTreeMap::from([(Role::Implementer, Memory::Kept)])),
+            policy(|p| p.stance = Stance::Adversarial),
+            policy(|p| p.criteria = Criteria::Fixed),
+            policy(|p| p.evaluate_first = true),
+            policy(|p| p.approve_by = ApproveBy::Word("LGTM".into())),
+            policy(|p| p.closing_report = true),
+            policy(|p| p.goal_audits = 1),
+        ];
+        let named = |p: Policy| p.check().map_err(|why| why.to_string()).err();
+        let told: std::collections::BTreeSet<Option<String>> = others.into_iter().map(named).collect();
+        assert_eq!(told.len(), 8, "the two shapes share a name: {told:?}");
+        assert!(told.iter().all(|t| t.as_ref().is_some_and(|t| t.contains("is not offered"))), "{told:?}");
+    }
+
+    #[test]
+    fn a_writing_step_may_use_what_is_not_reserved() {
+        let policy = policy(|p| {
+            (p.money, p.clock, p.review_reserve) = (Money::from_cents(200), Duration::from_secs(100), 30);
+        });
+        assert_eq!((policy.writing_money(), policy.writing_clock()), (Money::from_cents(140), Duration::from_secs(70)));
+    }
+}

@@ -214,6 +214,8 @@ mod tests {
     #[test]
     fn a_malformed_citation_says_what_is_wrong_with_it() {
         let given = |text: &str| text.to_owned();
+        let longest = "p".repeat(MOST_PATH);
+        assert_eq!(of(&json!({"cite": format!("{longest}:1")})), at(&longest, false, 1, 1));
         let long = format!("{}:1", "p".repeat(MOST_PATH + 1));
         let table = [
             (json!({}), Uncited::Missing),

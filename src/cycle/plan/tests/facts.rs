@@ -31,6 +31,23 @@ fn facts_are_counted_and_a_step_in_flight_is_known_by_the_number_of_the_one_that
 }
 
 #[test]
+fn a_run_is_over_when_it_is_decided_and_nothing_is_in_flight_or_left_to_deliver() {
+    let mut failed = Play::passes(1);
+    assert!(!failed.write(0).run.is_over());
+    assert!(failed.decide().run.is_over());
+    assert!(failed.remark().open().is_empty(), "a remark comes too late");
+    failed.take(&Event::CancelAsked { by: "p".into() });
+    assert_eq!((failed.next().as_str(), &failed.run.cancel), ("over", &None), "so does a cancel");
+
+    let mut accepted = Play::passes(1);
+    assert!(!accepted.write(1).verify("0").review(approves()).decide().run.is_over());
+    accepted.begin();
+    assert!(!accepted.run.is_over());
+    accepted.take(&finished(StepResult::Delivered(Delivered::Failed { cause: "refused".into(), again: false })));
+    assert!(accepted.run.is_over());
+}
+
+#[test]
 fn each_pass_knows_what_it_cost_and_the_clock_never_runs_back() {
     let mut play = Play::passes(3);
     play.write(1).verify("0").review(rejects().finding()).write(2);
