@@ -10,7 +10,7 @@ use std::time::Duration;
 use countersign::git::{ImportLimits, Imported, Reason};
 use rustix::fs::{CWD, FileType, Mode};
 
-use super::bench::{Ready, git, try_git, write};
+use super::bench::{Bench, Ready, bytes_path, command, git, try_git, write};
 
 const BASE: &[(&str, &[u8])] =
     &[("kept.txt", b"kept\n"), ("dir/file", b"file\n"), (".gitignore", b"*.log\n/out/\n"), ("run*", b"#!/bin/sh\n")];
@@ -34,6 +34,8 @@ fn told(ready: &Ready, imported: &Imported) -> String {
 fn node(path: &Path, kind: FileType) {
     rustix::fs::mknodat(CWD, path, kind, Mode::from_raw_mode(0o644), 0).unwrap();
 }
+
+const GITLINK: &str = "160000,1234567890123456789012345678901234567890,module";
 
 type Plant = fn(&Path);
 
@@ -134,6 +136,42 @@ const LEFT_BY_AGENTS: &[(&str, Plant, &str)] = &[
         "120000 dir | -dir/file",
     ),
     (
+        "a file in the place of an ignored directory, and one of a directory",
+        |at| {
+            write(&at.join("out"), b"");
+            fs::create_dir(at.join("x.log")).unwrap();
+            write(&at.join("x.log/inside"), b"");
+        },
+        "100644 out | x.log/: ignored by the repository's own rules",
+    ),
+    ("a name that is not UTF-8", |at| write(&bytes_path(at, b"caf\xe9"), b""), "100644 \"caf\\351\""),
+    ("a name with a line break", |at| write(&at.join("a\nb"), b""), "100644 \"a\\nb\""),
+    (
+        "names that differ in case alone",
+        |at| {
+            write(&at.join("KEPT.txt"), b"");
+            write(&at.join("Dir/file"), b"");
+        },
+        "100644 Dir/file | 100644 KEPT.txt",
+    ),
+    (
+        "attributes that would make git change what it stores",
+        |at| {
+            write(&at.join(".gitattributes"), b"* text eol=lf ident working-tree-encoding=UTF-16 filter=lfs\n");
+            write(&at.join("windows.txt"), b"$Id: x $\r\n");
+        },
+        "100644 .gitattributes | 100644 windows.txt",
+    ),
+    (
+        "a virtual environment and a cache, by what is in them",
+        |at| {
+            write(&at.join("env/pyvenv.cfg"), b"home = /usr\n");
+            write(&at.join("cache/CACHEDIR.TAG"), b"Signature: 8a477f597d28d172789f06886806bc55\n");
+            write(&at.join("mine/CACHEDIR.TAG"), b"mine");
+        },
+        "100644 mine/CACHEDIR.TAG | cache/: output of a build | env/: output of a build",
+    ),
+    (
         "nothing at all",
         |at| {
             for entry in fs::read_dir(at).unwrap().map(Result::unwrap) {
@@ -210,6 +248,7 @@ fn an_agents_own_commits_index_and_settings_have_no_say_in_what_is_taken() {
         ("an empty index", &[&["rm", "-rq", "--cached", "."]]),
         ("a stash of something else", &[&["stash", "-q"], &["stash", "apply", "-q"]]),
         ("rules of its own", &[&["config", "core.excludesFile", "everything"], &["config", "core.fileMode", "false"]]),
+        ("a repository in the index only", &[&["update-index", "--add", "--cacheinfo", GITLINK]]),
         ("another work tree", &[&["config", "core.worktree", "/etc"]]),
         ("a replaced object", &[&["replace", "HEAD^{tree}", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"]]),
     ];
@@ -296,4 +335,103 @@ fn a_tree_that_changes_meanwhile_lets_nothing_from_elsewhere_in() {
         over.store(true, Ordering::Relaxed);
     });
     assert_eq!(try_git(&ready.own(), &["cat-file", "-e", secret.trim()]), None, "the host's file was read");
+}
+
+/// A submodule is an empty directory here. What an agent does to it is its removal, another kind of entry, or left out.
+#[test]
+fn nothing_is_taken_from_inside_a_submodule_and_its_pointer_stays() {
+    let rows: &[(&str, Plant, &str)] = &[
+        ("as it was", |_| (), ""),
+        (
+            "files in it",
+            |at| write(&at.join("module/code"), b"x"),
+            "module: files in the place of a submodule; the version of the base stands",
+        ),
+        (
+            "a clone of it",
+            |at| write(&at.join("module/.git/HEAD"), b"ref: refs/heads/main\n"),
+            "module: files in the place of a submodule; the version of the base stands",
+        ),
+        ("its removal", |at| fs::remove_dir(at.join("module")).unwrap(), "-module"),
+        (
+            "a link in its place",
+            |at| {
+                fs::remove_dir(at.join("module")).unwrap();
+                symlink("/etc", at.join("module")).unwrap();
+            },
+            "120000 module",
+        ),
+        (
+            "a pipe in its place",
+            |at| {
+                fs::remove_dir(at.join("module")).unwrap();
+                node(&at.join("module"), FileType::Fifo);
+            },
+            "module: a pipe, socket or device; the version of the base stands",
+        ),
+    ];
+    let bench = Bench::new();
+    let file = bench.store("blob", b"one\n");
+    let tree = bench
+        .store_tree(&[("100644", b"a.txt", &file), ("160000", b"module", "1234567890123456789012345678901234567890")]);
+    bench.commit_tree("main", &tree);
+    let ready = bench.ready();
+    for (n, (what, plant, expected)) in rows.iter().enumerate() {
+        let work = ready.checkout(&format!("work-{n}"));
+        plant(&work);
+        assert_eq!(told(&ready, &ready.import(&work)), *expected, "{what}");
+    }
+}
+
+/// Pieces of names that some file system takes for git's own, in every order.
+const PIECES: [&str; 19] = [
+    ".git", ".GIT", "git", "GIT", "~1", "~2", "~10", "modules", "Modules", "mod", "gi7eba", "gi7e", " ", ".", ":x",
+    "\\", "\u{200c}", "\u{feff}", "x",
+];
+
+/// Forges check what is pushed as `git fsck` does. What it would refuse for its name is left out, and nothing else is.
+#[test]
+fn names_are_left_out_exactly_where_git_would_refuse_them() {
+    let ready = Ready::with(&[("a", b"a")]);
+    let mut random = fastrand::Rng::with_seed(11);
+    let mut names: Vec<String> =
+        [".gitmodules", ".GitModules", ".gitmodules ", ".gitmodules:x", "gitmod~1", "GITMOD~4", "gitmod~5", "gi7eba~1"]
+            .map(str::to_owned)
+            .to_vec();
+    names.extend(
+        [".g\u{200c}itmodules", "gi7eb~10", "x\\.gitmodules", ".git\\x", "git~1 .", ".gitmodule"].map(str::to_owned),
+    );
+    for _ in 0..400 {
+        names.push((0..random.usize(1..5)).map(|_| PIECES[random.usize(..PIECES.len())]).collect());
+    }
+    names.retain(|name| !matches!(name.as_str(), "." | ".." | ".git"));
+    names.sort_unstable();
+    names.dedup();
+    let blob = ready.bench.store("blob", b"target");
+    for (mode, kind) in [("100644", "file"), ("120000", "link")] {
+        let trees: Vec<String> =
+            names.iter().map(|name| ready.bench.store_tree(&[(mode, name.as_bytes(), &blob)])).collect();
+        let said = command(&ready.bench.remote_path(), &["fsck", "--strict"]).output().unwrap();
+        let said = String::from_utf8_lossy(&said.stderr).into_owned();
+        let refused = |tree: &str| {
+            let is_name = |line: &str| line.contains("hasDotgit") || line.contains("gitmodulesSymlink");
+            said.lines().any(|line| line.contains(tree) && is_name(line))
+        };
+        let work = ready.path(kind);
+        fs::create_dir(&work).unwrap();
+        for name in &names {
+            match kind {
+                "file" => fs::write(work.join(name), b"target").unwrap(),
+                _ => symlink("target", work.join(name)).unwrap(),
+            }
+        }
+        let imported = ready.import(&work);
+        let taken = git(&ready.own(), &["ls-tree", "-z", "--name-only", imported.tree.as_str()]);
+        let taken: Vec<&str> = taken.split_terminator('\0').collect();
+        let both = names.iter().zip(&trees);
+        let wrong: Vec<_> = both.filter(|(name, tree)| refused(tree) == taken.contains(&name.as_str())).collect();
+        assert_eq!(wrong, [], "{kind}: taken though refused, or the other way round");
+        let count = trees.iter().filter(|tree| refused(tree)).count();
+        assert!(count > 10 && count < trees.len(), "{kind}: {count} of {}", trees.len());
+    }
 }
