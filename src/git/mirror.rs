@@ -81,7 +81,8 @@ impl Mirror {
             transfer.finish(&ours)?;
             open::settle(&self.path)?;
         }
-        if commit.parent_count() > 0 {
+        // As it is stored: a graft of the remote's hides parents.
+        if ours.find_commit(commit.id())?.parent_count() > 0 {
             cut_history(&self.path, commit.id())?;
         }
         ours.reference(&kept(base), commit.id(), true, "fetched")?;

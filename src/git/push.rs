@@ -4,12 +4,11 @@
 //! that holds only while it is where we saw it. libgit2's own transport for paths would set it blindly, and refuses
 //! repositories that have a work tree. A remote's hooks are not run: nobody's program runs outside a sandbox.
 
-use git2::{ErrorClass, ErrorCode, Oid, Reference, Repository, Signature, Time};
+use git2::{ErrorClass, ErrorCode, Oid, Reference, Repository};
 
-use super::repo::{BASE, MAIL, NAME};
+use super::repo::BASE;
 use super::transfer::Transfer;
 use super::{BranchName, Error, Remote, RunRepo, names, oid, open};
-use crate::clock;
 use crate::cycle::id::CommitId;
 
 /// A run makes one commit a pass, and passes are few.
@@ -156,22 +155,17 @@ impl Push<'_> {
         transfer.finish(self.theirs).map_err(|e| if let Error::Git(e) = e { self.cause(e) } else { e })
     }
 
-    /// Moves the branch, if it is still where it was seen: that is looked at once nobody else can move it. libgit2 by
-    /// itself looks for a new name before it takes the lock, so that of two who make it at once both believe they did.
+    /// Moves the branch, if it is still where it was seen.
     fn set(&self, commit: Oid, seen: Option<Oid>) -> Result<(), Error> {
-        let name = self.branch.reference();
-        let locked = || -> Result<_, git2::Error> {
-            let mut transaction = self.theirs.transaction()?;
-            transaction.lock_ref(&name)?;
-            Ok(transaction)
-        };
-        let mut transaction = locked().map_err(|e| self.cause(e))?;
-        if self.now()? != seen {
-            return Err(Error::ForeignBranch { branch: self.branch.to_string() });
-        }
-        let who = Signature::new(NAME, MAIL, &Time::new(clock::now().seconds(), 0))?;
-        let set = transaction.set_target(&name, commit, Some(&who), "countersign: push");
-        set.and_then(|()| transaction.commit()).map_err(|e| self.cause(e))
+        let (name, log) = (self.branch.reference(), "countersign: push");
+        // Where nothing was seen, nothing may be there: compared under the lock too, or two makers would both succeed.
+        let set = self.theirs.reference_matching(&name, commit, true, seen.unwrap_or(Oid::ZERO_SHA1), log);
+        set.map(|_| ()).map_err(|e| {
+            if matches!(e.code(), ErrorCode::Exists | ErrorCode::Modified) {
+                return Error::ForeignBranch { branch: self.branch.to_string() };
+            }
+            self.cause(e)
+        })
     }
 
     fn cause(&self, source: git2::Error) -> Error {

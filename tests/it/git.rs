@@ -7,5 +7,7 @@ mod diffs;
 mod hostile;
 mod imports;
 mod mirrors;
+mod odd_remotes;
+mod patches;
 mod pushes;
 mod trees;

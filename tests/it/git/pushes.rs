@@ -168,6 +168,50 @@ fn of_pushes_at_the_same_time_one_wins_and_the_others_are_told() {
     }
 }
 
+/// All go on from the same commit; one of them is next, and what it put there stays.
+#[test]
+fn of_moves_at_the_same_time_one_wins() {
+    let ready = ready();
+    let first = ready.pass(&ready.base.commit, "first");
+    let next: Vec<CommitId> = (0..4).map(|n| ready.pass(&first, &format!("next-{n}"))).collect();
+    for round in 0..20 {
+        let to = branch(&format!("countersign/{round}"));
+        ready.push_to(&to, &first, None).unwrap();
+        let done: Vec<Result<Pushed, Error>> = std::thread::scope(|scope| {
+            let all: Vec<_> = next.iter().map(|c| scope.spawn(|| ready.push_to(&to, c, Some(&first)))).collect();
+            all.into_iter().map(|push| push.join().unwrap()).collect()
+        });
+        let won: Vec<usize> = (0..4).filter(|n| matches!(done[*n], Ok(Pushed::Moved))).collect();
+        assert_eq!(won.len(), 1, "{done:?}");
+        assert_eq!(ready.bench.git(&["rev-parse", to.as_str()]).trim(), next[won[0]].as_str());
+    }
+}
+
+/// Each writing step is a commit that names its pass, also where it left the tree as it was: the branch tells the run.
+#[test]
+fn a_pass_that_changes_nothing_has_a_commit_of_its_own() {
+    let ready = ready();
+    let first = ready.pass(&ready.base.commit, "first");
+    let info = |pass| CommitInfo {
+        tree: git(&ready.own(), &["rev-parse", &format!("{first}^{{tree}}")]).trim().parse().unwrap(),
+        parent: first.clone(),
+        subject: "first".to_owned(),
+        run: ready.bench.run,
+        pass,
+        role: "implementer".to_owned(),
+        at: 1_700_000_000,
+    };
+    let (second, third) = (ready.repo.commit(&info(2)).unwrap(), ready.repo.commit(&info(3)).unwrap());
+    assert_eq!(ready.repo.commit(&info(2)).unwrap(), second, "the same step again is the same commit");
+    assert_ne!(second, third);
+    ready.push(&first, None).unwrap();
+    assert_eq!(ready.push(&second, Some(&first)).unwrap(), Pushed::Moved);
+    let passes =
+        ready.bench.git(&["log", "--format=%(trailers:key=Countersign-Pass,valueonly)", &format!("main..{OURS}")]);
+    assert_eq!(passes.split_whitespace().collect::<Vec<_>>(), ["2", "1"]);
+    assert_eq!(ready.bench.git(&["diff", "--name-only", first.as_str(), OURS]), "");
+}
+
 #[test]
 fn a_remote_that_is_gone_or_lost_the_base_is_told_apart() {
     let ready = ready();
