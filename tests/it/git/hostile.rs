@@ -72,6 +72,10 @@ enum Planted {
     Hook(&'static str),
     /// A key of a file that the configuration includes.
     Included(&'static str),
+    /// A key of a file that the configuration includes where a branch has its name.
+    IncludedIf(&'static str),
+    /// A key, and an attribute that no tracked file holds.
+    OwnAttribute(&'static str, &'static str),
     /// A key, and a second one with a value that makes git use it.
     With(&'static str, &'static str, &'static str),
 }
@@ -86,6 +90,15 @@ const PROGRAMS: &[(Planted, &[&str])] = &[
     (Planted::Key("diff.external"), &["diff"]),
     (Planted::Attribute("diff.odd.textconv", "diff=odd"), &["diff"]),
     (Planted::Attribute("diff.odd.command", "diff=odd"), &["diff"]),
+    (Planted::IncludedIf("core.fsmonitor"), &["status"]),
+    (Planted::OwnAttribute("filter.odd.clean", "filter=odd"), &["add", "-A"]),
+    (Planted::Key("sequence.editor"), &["rebase", "-i", "--autostash", "--root"]),
+    (Planted::Key("core.askPass"), &["credential", "fill"]),
+    (Planted::Key("core.gitProxy"), &["fetch", "git://127.0.0.1:9/x"]),
+    (Planted::With("remote.odd.uploadpack", "remote.odd.url", "../remote.git"), &["fetch", "odd"]),
+    (Planted::With("remote.odd.receivepack", "remote.odd.url", "../remote.git"), &["push", "odd", "HEAD:refs/heads/x"]),
+    (Planted::With("gpg.ssh.program", "gpg.format", "ssh"), &["commit", "--allow-empty", "-Skey", "-m", "x"]),
+    (Planted::Key("trailer.odd.cmd"), &["interpret-trailers", "--trailer", "odd=x"]),
     (Planted::Key("core.editor"), &["commit", "--allow-empty"]),
     (Planted::With("gpg.program", "commit.gpgSign", "true"), &["commit", "--allow-empty", "-m", "x"]),
     (Planted::Key("core.sshCommand"), &["fetch", "ssh://127.0.0.1:9/x"]),
@@ -93,6 +106,8 @@ const PROGRAMS: &[(Planted, &[&str])] = &[
     (Planted::Hook("pre-commit"), &["commit", "--allow-empty", "-m", "x"]),
     (Planted::Hook("post-commit"), &["commit", "--allow-empty", "-m", "x"]),
     (Planted::Hook("reference-transaction"), &["commit", "--allow-empty", "-m", "x"]),
+    (Planted::Hook("prepare-commit-msg"), &["commit", "--allow-empty", "-m", "x"]),
+    (Planted::Hook("commit-msg"), &["commit", "--allow-empty", "-m", "x"]),
     (Planted::Hook("post-checkout"), &["checkout", "-q", "-b", "x"]),
     (Planted::Hook("post-index-change"), &["add", "-A"]),
     (Planted::Hook("pre-push"), &["push", "../remote.git", "HEAD:refs/heads/by-the-agent"]),
@@ -117,6 +132,14 @@ fn plant(work: &Path, marker: &Marker, planted: &Planted) {
         Planted::Included(key) => {
             git(work, &["config", "-f", "included", key, value]);
             set("include.path", work.join("included").to_str().unwrap());
+        }
+        Planted::IncludedIf(key) => {
+            git(work, &["config", "-f", "included", key, value]);
+            set("includeIf.onbranch:work.path", work.join("included").to_str().unwrap());
+        }
+        Planted::OwnAttribute(key, attribute) => {
+            set(key, value);
+            write(&work.join(".git/info/attributes"), format!("* {attribute}\n").as_bytes());
         }
         Planted::With(key, other, on) => {
             set(key, value);
@@ -283,4 +306,85 @@ fn the_commits_that_are_pushed_are_the_services_own() {
     let commit = ready.repo.commit(&info).unwrap();
     let message = git(&ready.own(), &["log", "-1", "--format=%(trailers:only,keyonly)", commit.as_str()]);
     assert_eq!(message.trim(), "Countersign-Run\nCountersign-Pass\nCountersign-Role");
+}
+
+/// Names the home of a hostile user in the process that the test below starts.
+const HOME: &str = "HOME_OF_THE_HOSTILE_USER";
+const INSIDE: &str = "git::hostile::what_the_configuration_of_the_services_user_says_changes_nothing";
+
+/// The service's user, and the machine, have settings of their own; an environment names repositories of its own. The
+/// test starts itself with them, since a process reads them once.
+#[test]
+fn what_the_configuration_of_the_services_user_says_changes_nothing() {
+    if let Some(home) = inside() {
+        return under_a_hostile_home(&home);
+    }
+    let bench = Bench::new();
+    let (marker, home) = (Marker::new(bench.home.path()), bench.home.path());
+    let program = marker.program.display();
+    write(&home.join("ignored"), b"*.txt\n");
+    write(&home.join("attributes"), b"* filter=odd text eol=crlf ident\n");
+    write(&home.join("template/hooks/pre-commit"), b"from a template");
+    let config = format!(
+        "[core]\n fsmonitor = {program}\n hooksPath = {home}\n excludesFile = {home}/ignored\n \
+         attributesFile = {home}/attributes\n autocrlf = true\n fileMode = false\n symlinks = false\n \
+         worktree = /etc\n sharedRepository = 0666\n logAllRefUpdates = always\n\
+         [filter \"odd\"]\n clean = {program}\n smudge = {program}\n process = {program}\n required = true\n\
+         [init]\n templateDir = {home}/template\n defaultBranch = odd\n\
+         [user]\n name = Mallory\n email = mallory@example.org\n[diff]\n external = {program}\n renames = false\n\
+         [url \"{home}/evil.git\"]\n insteadOf = /\n",
+        home = home.display(),
+    );
+    write(&home.join(".gitconfig"), config.as_bytes());
+    write(&home.join("work/a.txt"), b"a\n");
+    git(&home.join("work"), &["init", "--quiet"]);
+    let mut plain = command(&home.join("work"), &["status"]);
+    plain.env("HOME", home).output().unwrap();
+    assert!(marker.ran(), "git does read the user's configuration");
+
+    let home_text = home.to_str().unwrap();
+    let mut again = itself();
+    again.args(["--exact", INSIDE, "--nocapture"]).env("HOME", home).env(HOME, home).env("XDG_CONFIG_HOME", home);
+    for name in
+        ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE"]
+    {
+        again.env(name, format!("{home_text}/elsewhere"));
+    }
+    again
+        .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", home)
+        .env("GIT_AUTHOR_NAME", "Mallory")
+        .env("GIT_SSH_COMMAND", &marker.program);
+    let output = again.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    assert!(!marker.ran(), "{said}");
+    assert!(!home.join("elsewhere").exists());
+}
+
+#[expect(clippy::disallowed_methods, reason = "whether this is the process that the test started")]
+fn inside() -> Option<PathBuf> {
+    std::env::var_os(HOME).map(PathBuf::from)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test starts itself with another environment")]
+fn itself() -> std::process::Command {
+    std::process::Command::new(std::env::current_exe().unwrap())
+}
+
+fn under_a_hostile_home(home: &Path) {
+    let ready = Ready::with(&[("a.txt", b"one\n"), ("run*", b"#!/bin/sh\n"), (".gitignore", b"*.log\n")]);
+    let work = ready.path("work");
+    ready.repo.checkout_with_git(&ready.base.tree, &work).unwrap();
+    assert!(!work.join(".git/hooks/pre-commit").exists(), "nothing comes from a template");
+    assert_eq!(ready.import(&work).tree, ready.base.tree);
+    write(&work.join("new.txt"), b"$Id$\r\n");
+    symlink("a.txt", work.join("link")).unwrap();
+    let tree = serve(&ready, &work, 1);
+    let listed = git(&ready.own(), &["ls-tree", "-r", "--format=%(objectmode) %(path)", tree.as_str()]);
+    assert_eq!(listed, "100644 .gitignore\n100644 a.txt\n120000 link\n100644 new.txt\n100755 run\n");
+    assert_eq!(ready.repo.file(&tree, b"new.txt", 100).unwrap().unwrap(), b"$Id$\r\n");
+    assert_eq!(fs::read(ready.path("checks-1/new.txt")).unwrap(), b"$Id$\r\n");
+    assert_eq!(ready.bench.git(&["log", "--format=%an", "main..countersign/1"]), "Countersign\n");
+    assert!(!ready.bench.remote_path().join("logs").exists(), "no log is begun that the remote does not keep");
+    assert!(!home.join("evil.git").exists());
 }
