@@ -282,6 +282,12 @@ impl Run {
         self.passes.last()
     }
 
+    /// Whether a reviewer gave a verdict in any pass.
+    #[must_use]
+    pub fn was_reviewed(&self) -> bool {
+        self.passes.iter().any(|p| matches!(p.review, Some(Reviewed::Verdict { .. })))
+    }
+
     /// How many passes count against the ceiling.
     #[must_use]
     pub fn charged_passes(&self) -> usize {

@@ -67,7 +67,11 @@ fn sentence(run: &Run, pass: Option<&Pass>) -> String {
         n => format!("{n} passes were made"),
     };
     let brings = pass.map_or_else(String::new, |p| format!("; this is what pass {} left", p.number));
-    format!("{passes}{brings}. {}", objections(run.ledger.all().len(), run.ledger.open().count()))
+    let raised = run.ledger.all().len();
+    if raised == 0 && !run.was_reviewed() {
+        return format!("{passes}{brings}. No review was finished.");
+    }
+    format!("{passes}{brings}. {}", objections(raised, run.ledger.open().count()))
 }
 
 fn objections(raised: usize, open: usize) -> String {

@@ -4,7 +4,6 @@ use crate::cycle::checks::Verification;
 use crate::cycle::ledger::Obligation;
 use crate::cycle::outcome::{Assurance, Failure, Outcome, Stop};
 use crate::cycle::run::{Phase, Run};
-use crate::cycle::step::Reviewed;
 use crate::web::words::count;
 
 /// The sentence of a run as it stands.
@@ -47,17 +46,13 @@ fn made(run: &Run) -> String {
     }
 }
 
-fn was_reviewed(run: &Run) -> bool {
-    run.passes.iter().any(|p| matches!(p.review, Some(Reviewed::Verdict { .. })))
-}
-
 /// What sent passes back and what closed it.
 fn history(run: &Run) -> String {
     let raised: Vec<&Obligation> = run.ledger.all().iter().collect();
     let Some(first) = raised.first() else {
         // Nobody's silence is praise: without a verdict nobody had nothing against it.
         let said =
-            if was_reviewed(run) { "the reviewer had no objection that holds." } else { "no review was finished." };
+            if run.was_reviewed() { "the reviewer had no objection that holds." } else { "no review was finished." };
         return said.to_owned();
     };
     let open = run.ledger.open().count();

@@ -24,7 +24,8 @@ async fn an_agent_that_works_on_until_the_time_is_up_hands_over_what_it_has() {
     let written = told.run.passes[0].written.as_ref();
     assert!(matches!(written, Some(Written::Cut { ceiling: Ceiling::Clock, .. })), "{written:?}");
     assert!(told.run.used <= SHORTEST, "it was cut at four fifths: {:?}", told.run.used);
-    assert!(told.pull.as_ref().unwrap().body.contains("time ceiling"), "{}", told.pull.as_ref().unwrap().body);
+    let body = &told.pull.as_ref().unwrap().body;
+    assert!(body.contains("time ceiling") && body.contains("No review was finished."), "{body}");
 }
 
 /// What the agent may ask of one command is less than what a step has; the command ends and the agent goes on.

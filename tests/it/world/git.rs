@@ -205,5 +205,6 @@ async fn configuration_that_an_agent_leaves_runs_nothing_on_the_host() {
     let body = orders.iter().map(|o| format!("RUN: {o}")).collect::<Vec<_>>().join("\n");
     let told = world.run_as(Asked { body, ..Asked::default() }).await;
     assert!(told.run.passes.len() >= 2, "{}", told.story());
+    assert!(!marker.exists(), "a program of the agent's ran outside of its sandbox");
     assert_eq!(told.git(&["show", &format!("{}:.gitattributes", told.branch())]), "* filter=x diff=x merge=x");
 }
