@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::verdict::fences::{self, Piece};
+use super::verdict::json;
 use super::verdict::parts::{MOST_RULINGS, MOST_TEXT, id, items, keyword, once_per_id, words};
-use super::verdict::{fences, json};
 
 /// An implementer's answer to one obligation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +43,38 @@ pub fn read(last_message: &str) -> Vec<Answer> {
     let objects: Vec<Value> = blocks.into_iter().filter_map(|text| json::read(text).ok()).collect();
     let given = objects.iter().flat_map(|object| items(object, "answers")).take(MOST_RULINGS).filter_map(answer);
     once_per_id(given, same_claim).into_iter().filter_map(|(id, answer)| Some(Answer { id, answer: answer? })).collect()
+}
+
+/// The message with its list of answers as words for people, `- F1: fixed. Why`, and everything else as it stands.
+#[must_use]
+pub fn in_words(message: &str) -> String {
+    let whole = fences::trim(message);
+    if whole.starts_with('{') {
+        return listed(whole).unwrap_or_else(|| message.to_owned());
+    }
+    let mut words = String::new();
+    for piece in fences::split(message) {
+        match piece {
+            Piece::Unclosed => return message.to_owned(),
+            Piece::Prose(text) => words.push_str(text),
+            Piece::Block { info, text, whole } => {
+                let answers = Some(text).filter(|t| fences::may_be_json(info, t)).and_then(|t| listed(fences::trim(t)));
+                words.push_str(answers.as_deref().unwrap_or(whole));
+            }
+        }
+    }
+    words
+}
+
+/// `None` if the text is no list of answers.
+fn listed(text: &str) -> Option<String> {
+    let object = json::read(text).ok()?;
+    let line = |item: &Value| {
+        let note = Some(words(item, "note", MOST_TEXT)).filter(|n| !n.is_empty());
+        let note = note.map_or_else(String::new, |n| format!(" {}", n.replace('\n', " ")));
+        format!("- {}: {}.{note}\n", words(item, "id", MOST_TEXT), words(item, "answer", MOST_TEXT))
+    };
+    Some(object.get("answers")?.as_array()?.iter().take(MOST_RULINGS).map(line).collect())
 }
 
 fn answer(item: &Value) -> Option<(String, Claim)> {
@@ -132,6 +165,25 @@ mod tests {
         };
         assert_eq!(read(&(block("fixed") + &block("disputed"))), vec![]);
         assert_eq!(read(&(block("fixed") + &block("fixed"))), vec![fixed("F1")]);
+    }
+
+    #[test]
+    fn people_read_the_answers_as_words_and_everything_else_as_it_stands() {
+        let json =
+            r#"{"answers":[{"id":"F1","answer":"fixed","note":"see\nsrc/a.rs"},{"id":"F2","answer":"disputed"}]}"#;
+        let listed = "- F1: fixed. see src/a.rs\n- F2: disputed.\n";
+        for (message, expected) in [
+            (json.to_owned(), listed.to_owned()),
+            (format!("Done.\n\n```json\n{json}\n```\nBye."), format!("Done.\n\n{listed}Bye.")),
+            (format!("```rust\nfn a() {{}}\n```\n~~~\n{json}\n~~~"), format!("```rust\nfn a() {{}}\n```\n{listed}")),
+        ] {
+            assert_eq!(in_words(&message), expected);
+        }
+        for message in
+            ["", "Done.", "```json\n{}\n```", "```json\n{\"answers\":", "{\"answers\": 7}", "```\n{\"a\":1}\n```\nx"]
+        {
+            assert_eq!(in_words(message), message);
+        }
     }
 
     #[test]

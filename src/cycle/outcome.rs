@@ -52,7 +52,7 @@ impl Stop {
             Self::BudgetPasses => "The last allowed pass was not accepted.",
             Self::BudgetMoney => "The money ceiling was reached.",
             Self::BudgetClock => "The time ceiling was reached.",
-            Self::Stalled => "Passes in a row left the same tree and the same results.",
+            Self::Stalled => "The last passes left the same tree and the same results.",
             Self::Oscillating => "The work went back to what an earlier pass had left.",
             Self::Disputed => "Implementer and reviewer disagree about a finding.",
             Self::LateFindingsOnly => "The reviewer rejected it over things that an earlier review could have found.",

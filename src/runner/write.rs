@@ -73,7 +73,7 @@ async fn speak(
         let more = answers::read(&talking.turn(&again).await?.last_message);
         given.extend(more.into_iter().filter(|a| missing.contains(&a.id)));
     }
-    Ok((conversation::shortened(&turn.last_message, REPORT), given))
+    Ok((conversation::shortened(&answers::in_words(&turn.last_message), REPORT), given))
 }
 
 fn brief_of(task: &Task<'_>, instructions: &[Instructions]) -> String {

@@ -11,6 +11,8 @@ pub(in crate::cycle) enum Piece<'a> {
         info: &'a str,
         /// The lines inside, without the two fence lines.
         text: &'a str,
+        /// All of it, with the two fence lines.
+        whole: &'a str,
     },
     /// A fence was opened and never closed; always the last piece.
     Unclosed,
@@ -39,7 +41,8 @@ pub(in crate::cycle) fn split(message: &str) -> Vec<Piece<'_>> {
             pieces.push(Piece::Unclosed);
             return pieces;
         };
-        pieces.push(Piece::Block { info: opening.info, text: &inside[..close.start] });
+        let whole = &rest[line.start..line.end() + close.end()];
+        pieces.push(Piece::Block { info: opening.info, text: &inside[..close.start], whole });
         rest = &inside[close.end()..];
     }
     pieces.push(Piece::Prose(rest));
@@ -53,7 +56,7 @@ pub(in crate::cycle) fn objects(message: &str) -> Option<Found<'_>> {
     for piece in split(message) {
         match piece {
             Piece::Unclosed => return None,
-            Piece::Block { info, text } if may_be_json(info, text) => found.objects.push(trim(text)),
+            Piece::Block { info, text, .. } if may_be_json(info, text) => found.objects.push(trim(text)),
             Piece::Block { .. } => {}
             Piece::Prose(text) => found.prose.push(text),
         }
@@ -64,14 +67,14 @@ pub(in crate::cycle) fn objects(message: &str) -> Option<Found<'_>> {
     Some(found)
 }
 
-fn may_be_json(info: &str, text: &str) -> bool {
+pub(in crate::cycle) fn may_be_json(info: &str, text: &str) -> bool {
     info.split_whitespace()
         .next()
         .map_or_else(|| trim(text).starts_with('{'), |language| language.eq_ignore_ascii_case("json"))
 }
 
 /// Removes white space and byte order marks, which some editors and models put in front of JSON.
-fn trim(text: &str) -> &str {
+pub(in crate::cycle) fn trim(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
 }
 
@@ -123,21 +126,24 @@ mod tests {
 
     #[test]
     fn a_message_is_cut_at_its_fences() {
-        let block = |info, text| Piece::Block { info, text };
-        let table: [(&str, Vec<Piece<'_>>); 9] = [
-            ("", vec![Piece::Prose("")]),
-            ("no fence `here`", vec![Piece::Prose("no fence `here`")]),
-            ("a\n```json\n{}\n```\nb", vec![Piece::Prose("a\n"), block("json", "{}\n"), Piece::Prose("b")]),
-            ("  ```  json \r\n{}\r\n  ``` \r\n", vec![Piece::Prose(""), block("json", "{}\r\n"), Piece::Prose("")]),
-            ("~~~\n```\n~~~", vec![Piece::Prose(""), block("", "```\n"), Piece::Prose("")]),
-            ("````\n```\nx\n```\n````", vec![Piece::Prose(""), block("", "```\nx\n```\n"), Piece::Prose("")]),
-            ("```\n```json\n```", vec![Piece::Prose(""), block("", "```json\n"), Piece::Prose("")]),
-            ("```json {}``` in a line", vec![Piece::Prose("```json {}``` in a line")]),
-            ("a\n```json\n{}\n``", vec![Piece::Prose("a\n"), Piece::Unclosed]),
+        /// Before, info, inside, after.
+        type Cut = (&'static str, &'static str, &'static str, &'static str);
+        let table: [(&str, Cut); 5] = [
+            ("a\n```json\n{}\n```\nb", ("a\n", "json", "{}\n", "b")),
+            ("  ```  json \r\n{}\r\n  ``` \r\n", ("", "json", "{}\r\n", "")),
+            ("~~~\n```\n~~~", ("", "", "```\n", "")),
+            ("````\n```\nx\n```\n````", ("", "", "```\nx\n```\n", "")),
+            ("```\n```json\n```", ("", "", "```json\n", "")),
         ];
-        for (message, pieces) in table {
-            assert_eq!(split(message), pieces, "{message:?}");
+        for (message, (before, info, text, after)) in table {
+            let whole = &message[before.len()..message.len() - after.len()];
+            let block = Piece::Block { info, text, whole };
+            assert_eq!(split(message), [Piece::Prose(before), block, Piece::Prose(after)], "{message:?}");
         }
+        for message in ["", "no fence `here`", "```json {}``` in a line"] {
+            assert_eq!(split(message), [Piece::Prose(message)]);
+        }
+        assert_eq!(split("a\n```json\n{}\n``"), [Piece::Prose("a\n"), Piece::Unclosed]);
     }
 
     #[test]

@@ -90,8 +90,8 @@ pub struct Now {
 /// What the person who takes over finds first.
 #[derive(Debug, Clone)]
 pub struct HandOver {
-    /// Why the run stopped, as a sentence.
-    pub reason: Line,
+    /// What the sentence at the top of the page does not say of the end already.
+    pub reason: Option<Line>,
     /// The obligations that are open.
     pub open: Vec<Finding>,
     /// What can be done now, one sentence each.

@@ -66,18 +66,18 @@ fn now(story: &Story) -> Option<Now> {
     Some(Now { doing, since: When::clock(last), waiting, as_of: When::clock(clock::now().seconds()) })
 }
 
+/// What a person is to do; why it came to that stands at the top of the page already.
 fn hand_over(run: &Run) -> Option<HandOver> {
     let (reason, next) = match run.outcome.as_ref()? {
         Ending::NeedsReview(stop) => {
             let first = (*stop != Stop::SecretInCommit).then_some("Read what is open, then the diff of the last pass.");
-            let reason = format!("{} (`{stop}`)", stop.sentence());
-            (reason, first.into_iter().chain([sentence::advice(*stop)]).collect())
+            (None, first.into_iter().chain([sentence::advice(*stop)]).collect())
         }
         Ending::Failed(failure) => {
             let reason = match failure {
-                Failure::PrepareFailed(cause) => format!("{cause} (`{failure}`)"),
+                Failure::PrepareFailed(_) => None,
                 Failure::FirstPassCrashed | Failure::NoChange | Failure::Stopped(_) => {
-                    format!("There is nothing to deliver (`{failure}`).")
+                    Some("There is nothing to deliver.")
                 }
             };
             (reason, vec![sentence::advice_after(failure)])
@@ -85,7 +85,7 @@ fn hand_over(run: &Run) -> Option<HandOver> {
         Ending::Accepted(_) | Ending::Delivered | Ending::Cancelled => return None,
     };
     Some(HandOver {
-        reason: Line::new(&reason),
+        reason: reason.map(Line::new),
         open: run.ledger.open().map(parts::finding).collect(),
         next: next.into_iter().map(Line::new).collect(),
     })

@@ -171,7 +171,9 @@ fn two_verdicts_that_disagree_are_never_read_whatever_stands_around_them() {
         rng.shuffle(&mut parts);
         let message = parts.join("\n");
         let pieces = fences::split(&message);
-        let stands = |json| pieces.contains(&fences::Piece::Block { info: "json", text: json });
+        let stands = |json: &str| {
+            pieces.iter().any(|p| matches!(p, fences::Piece::Block { info: "json", text, .. } if *text == json))
+        };
         // A mutation may have swallowed one of the two in a fence of its own.
         if pair.into_iter().all(stands) {
             judged += 1;

@@ -116,7 +116,7 @@ impl Sample<'_> {
         let flaky = Check { required: false, ..self.check("e2e", self.badge(Tone::Warn, "flaky"), "exit 0", "12 s") };
         View {
             hand_over: Some(HandOver {
-                reason: self.line("The last allowed pass was not accepted (`budget_passes`)."),
+                reason: None,
                 open: vec![check_raised, self.finding(self.badge(Tone::Bad, "still open"))],
                 next: vec![
                     self.line("Read the pull request: what is open is at its top."),
