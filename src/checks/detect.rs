@@ -458,7 +458,7 @@ mod tests {
             (check("timeout = \"25h\""), ": timeout of [[check]] number 1 must be a time like"),
             (check("timeout = \"0s\""), ": timeout of [[check]] number 1 must be a time like"),
             (check("timeout = \"5\""), ": timeout of [[check]] number 1 must be a time like"),
-            (check("timeout = 5"), ": timeout of [[check]] number 1 must be text"),
+            (check("timeout = 5"), ": timeout of [[check]] number 1 must be a time like"),
             (check("required = 1"), ": required of [[check]] number 1 must be true or false"),
             (check("directory = \"../x\""), ": directory of [[check]] number 1 must be a directory of the repository"),
             (check("directory = \"/etc\""), ": directory of [[check]] number 1 must be a directory of the repository"),

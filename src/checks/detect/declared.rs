@@ -145,8 +145,8 @@ fn directory(section: &Section<'_>, tree: &Tree<'_>) -> Result<String, Error> {
 }
 
 fn time_limit(section: &Section<'_>) -> Result<u32, Error> {
-    let Some(text) = section.line("timeout")? else { return Ok(TIME_LIMIT_S) };
-    let seconds = seconds(&text).filter(|s| (1..=LONGEST_TIME_LIMIT_S).contains(s));
+    let Some(value) = section.table.get("timeout") else { return Ok(TIME_LIMIT_S) };
+    let seconds = value.as_str().and_then(seconds).filter(|s| (1..=LONGEST_TIME_LIMIT_S).contains(s));
     seconds.ok_or_else(|| section.bad("timeout", "must be a time like \"90s\", \"10m\" or \"1h30m\", at most 24h"))
 }
 
