@@ -74,11 +74,19 @@ async fn main() -> ExitCode {
     match perform(arguments).await {
         Ok(code) => code,
         Err(error) => {
-            // The whole chain of causes on one line: what was wrong, and what would be right.
-            let _ = writeln!(std::io::stderr(), "countersign: {error:#}");
+            let _ = writeln!(std::io::stderr(), "countersign: {}", causes(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// The whole chain of causes on one line; some libraries say their cause in their own words already.
+fn causes(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |told, cause| match told.is_empty() {
+        true => cause,
+        false if told.ends_with(&cause) => told,
+        false => format!("{told}: {cause}"),
+    })
 }
 
 async fn perform(arguments: Arguments) -> Result<ExitCode> {

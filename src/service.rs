@@ -2,10 +2,13 @@
 //! module that names every adapter.
 
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -35,6 +38,12 @@ pub enum StartError {
         path: String,
         /// Why.
         source: std::io::Error,
+    },
+    /// Another process serves the same directory, and both would perform the same runs.
+    #[error("another countersign serves the data directory {path}; stop that one first, or set another directory")]
+    InUse {
+        /// Which one.
+        path: String,
     },
     /// The database cannot be used.
     #[error(transparent)]
@@ -79,6 +88,8 @@ pub struct Started {
     tasks: TaskTracker,
     stop: CancellationToken,
     _socket: Listening,
+    // Given up last: whoever serves the directory next finds nothing under way.
+    _lock: OwnedFd,
 }
 
 impl Service {
@@ -89,6 +100,7 @@ impl Service {
     pub async fn start(config: &Config) -> Result<Started, StartError> {
         check_providers(config)?;
         let directories = directories(&config.data)?;
+        let lock = lock(&config.data)?;
         let backend = sandboxes(config)?;
         let store = Store::open(&config.data.join("countersign.db")).await?;
         let upstreams = upstreams(config);
@@ -118,7 +130,7 @@ impl Service {
         let signals = Signals { wake, moved };
         let Directories { mirrors, runs, .. } = directories;
         let app = Arc::new(App::new(store, signals, agents, Offers { prices, providers, mirrors, runs }));
-        Ok(Started { app, runner, gateway, tasks, stop: CancellationToken::new(), _socket: socket })
+        Ok(Started { app, runner, gateway, tasks, stop: CancellationToken::new(), _socket: socket, _lock: lock })
     }
 }
 
@@ -156,6 +168,19 @@ fn directories(data: &Path) -> Result<Directories, StartError> {
         path.canonicalize().map_err(|source| StartError::Directory { path: path.display().to_string(), source })
     };
     Ok(Directories { mirrors: made("mirrors")?, runs: made("runs")?, sockets: made("sockets")? })
+}
+
+/// Takes the data directory for this process; the kernel gives it back when the process ends, however it does.
+fn lock(data: &Path) -> Result<OwnedFd, StartError> {
+    let path = data.join("serve.lock");
+    let failed = |e: Errno| StartError::Directory { path: path.display().to_string(), source: e.into() };
+    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC;
+    let file = rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR).map_err(failed)?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(Errno::WOULDBLOCK) => Err(StartError::InUse { path: data.display().to_string() }),
+        Err(e) => Err(failed(e)),
+    }
 }
 
 fn sandboxes(config: &Config) -> Result<Arc<dyn Backend>, StartError> {

@@ -4,10 +4,12 @@ mod delegate;
 pub mod story;
 mod survey;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::{Notify, watch};
+use tokio::task::spawn_blocking;
 
 pub use delegate::{Delegation, Refused};
 pub use story::Story;
@@ -17,6 +19,7 @@ use crate::cycle::id::RunId;
 use crate::cycle::policy::AgentChoice;
 use crate::cycle::run::Run;
 use crate::gateway::prices::Prices;
+use crate::hidden::reveal;
 use crate::store::{self, Repository, Store};
 use crate::{clock, git};
 
@@ -122,15 +125,21 @@ pub fn has_branch(path: &Path, branch: &str) -> bool {
     git::BranchName::parse(branch).and_then(|name| git::branch_tree(path, &name)).is_ok()
 }
 
-/// Adds a repository to a store: the address is parsed before it is kept.
+/// Adds a repository to a store: its address is parsed, and the repository looked for, before it is kept.
 ///
 /// # Errors
 /// See [`AddError`].
 pub async fn add_repository(store: &Store, name: &str, remote: &str) -> Result<Repository, AddError> {
     let name = name.trim();
-    if name.is_empty() || name.chars().count() > 100 || name.chars().any(char::is_control) {
+    let is_hiding = name.contains(char::is_control) || matches!(reveal(name), Cow::Owned(_));
+    if name.is_empty() || name.chars().count() > 100 || is_hiding {
         return Err(AddError::Name);
     }
     let remote = git::Remote::parse(remote)?;
+    let asked = remote.clone();
+    match spawn_blocking(move || asked.reach()).await {
+        Ok(reached) => reached?,
+        Err(panicked) => std::panic::resume_unwind(panicked.into_panic()),
+    }
     Ok(store.add_repository(name, &remote.to_string(), clock::now()).await?)
 }

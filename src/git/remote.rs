@@ -26,6 +26,14 @@ impl Remote {
         path.map(Self).map_err(|why| Error::BadRemote { shown: without_user(text), why })
     }
 
+    /// Finds out whether there is a repository that can be worked with; it may be empty. Blocks.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`], [`Error::NotOurs`], [`Error::ObjectFormat`], [`Error::Unsupported`].
+    pub fn reach(&self) -> Result<(), Error> {
+        super::open::theirs(self).map(drop)
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.0
     }

@@ -22,7 +22,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("forge", &["clock", "cycle", "hidden"]),
     ("checks", &["clock", "cycle", "sandbox"]),
     ("agent", &["clock", "cycle", "gateway", "sandbox"]),
-    ("app", &["agent", "checks", "clock", "config", "cycle", "forge", "gateway", "git", "sandbox", "store"]),
+    ("app", &["agent", "checks", "clock", "config", "cycle", "forge", "gateway", "git", "hidden", "sandbox", "store"]),
     ("runner", &["agent", "checks", "clock", "config", "cycle", "forge", "gateway", "git", "sandbox", "store"]),
     // The pages ask `app` and read `store`; they never touch what performs runs.
     ("web", &["app", "clock", "config", "cycle", "hidden", "store"]),

@@ -47,7 +47,7 @@ impl Outside {
         self.scratch.path().join("data")
     }
 
-    fn program(&self, arguments: &[&str]) -> Command {
+    pub(super) fn program(&self, arguments: &[&str]) -> Command {
         let mut program = Command::new(env!("CARGO_BIN_EXE_countersign"));
         program.args(["--config", "settings.toml"]).args(arguments).current_dir(self.scratch.path());
         program.env("COUNTERSIGN_DATA", self.data()).env("COUNTERSIGN_LISTEN", "127.0.0.1:0").stdin(Stdio::null());

@@ -74,3 +74,40 @@ fn an_address_that_others_could_reach_is_refused() {
     assert!(!refused.status.success(), "{}", text(&refused));
     assert!(text(&refused).contains("loopback") || text(&refused).contains("127.0.0.1"), "{}", text(&refused));
 }
+
+#[test]
+fn a_repository_that_cannot_be_worked_with_is_not_added() {
+    let scratch = tempfile::tempdir().unwrap();
+    let nowhere = scratch.path().join("nowhere").display().to_string();
+    let bare = scratch.path().join("bare.git");
+    countersign::app::make_repository(&bare, &[("a.txt", "a")]).unwrap();
+    let bare = bare.display().to_string();
+    for (name, remote, expected) in [
+        ("notes", nowhere.as_str(), "cannot be reached"),
+        ("notes", "/etc", "cannot be reached"),
+        ("notes", "relative/path", "must be absolute"),
+        ("not\u{202e}es", &bare, "none that cannot be seen"),
+        ("not\u{1b}[31mes", &bare, "none that cannot be seen"),
+    ] {
+        let refused = refusing(scratch.path(), &["repository", "add", name, remote], &[]);
+        assert!(
+            !refused.status.success() && text(&refused).contains(expected),
+            "{name:?} {remote}: {}",
+            text(&refused)
+        );
+    }
+    let added = refusing(scratch.path(), &["repository", "add", "notes", &bare], &[]);
+    assert!(added.status.success(), "{}", text(&added));
+}
+
+/// What a library says twice is printed once.
+#[test]
+fn a_database_that_is_none_is_named_with_its_cause() {
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::create_dir(scratch.path().join("data")).unwrap();
+    std::fs::write(scratch.path().join("data/countersign.db"), [7; 5000]).unwrap();
+    let refused = refusing(scratch.path(), &["serve"], &[]);
+    let said = text(&refused);
+    assert!(said.contains("data/countersign.db could not be opened"), "{said}");
+    assert_eq!(said.matches("file is not a database").count(), 1, "{said}");
+}

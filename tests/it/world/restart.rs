@@ -77,3 +77,19 @@ async fn no_browser_holds_up_the_end_of_the_service() {
     stuck.write_all(b"GET / HTTP/1.1\r\nhost: 127").unwrap();
     assert!(process.stop().success());
 }
+
+/// Two services over one directory would perform the same runs twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_service_on_the_same_data_is_refused_and_the_first_goes_on() {
+    let outside = Outside::new(NOTES, script([writes(&[FOURTH]), reads(approves())])).await;
+    let process = outside.serve().await;
+    let second = outside.program(&["serve"]).output().unwrap();
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(!second.status.success() && said.contains("another countersign serves the data directory"), "{said}");
+    // The command line may still be used beside it.
+    assert!(outside.program(&["repository", "list"]).status().unwrap().success());
+    let page = process.delegate().await;
+    until("the run ends", async || process.page(&page).await.contains("pull-request").then_some(())).await;
+    process.kill();
+    assert!(outside.serve().await.stop().success(), "a killed service holds nothing");
+}
