@@ -33,6 +33,9 @@ pub trait Desk: Send + Sync + 'static {
 pub enum Declined {
     /// A field is at fault: what is wrong and what would be right, as sentences. The form comes back.
     Because(Field, String),
+    /// The service is not set up for it, whatever the fields hold: what is wrong and what would be right, as sentences.
+    /// The form comes back.
+    NotSetUp(String),
     /// It failed for another reason.
     Failed(Error),
 }

@@ -129,6 +129,16 @@ pub fn tokens(n: u64) -> String {
     }
 }
 
+/// A cause as a sentence of its own: `the base is missing` is `The base is missing.`
+#[must_use]
+pub fn sentence(cause: &str) -> String {
+    let cause = cause.trim();
+    let mut chars = cause.chars();
+    let Some(first) = chars.next() else { return String::new() };
+    let end = if cause.ends_with(['.', '!', '?', ':', '…']) { "" } else { "." };
+    format!("{}{}{end}", first.to_uppercase(), chars.as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,5 +197,13 @@ mod tests {
         assert_eq!(tokens(30_600), "31k tokens");
         assert_eq!(tokens(999_499), "999k tokens");
         assert_eq!(tokens(1_249_999), "1.2M tokens");
+    }
+
+    #[test]
+    fn a_cause_that_stands_alone_is_a_sentence() {
+        assert_eq!(sentence("the base is missing"), "The base is missing.");
+        assert_eq!(sentence(" É déjà fini. "), "É déjà fini.");
+        assert_eq!(sentence("`cargo` is missing"), "`cargo` is missing.");
+        assert_eq!(sentence(" "), "");
     }
 }

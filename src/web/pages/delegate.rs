@@ -61,7 +61,12 @@ impl View {
     }
 
     fn at(&self, field: Field) -> Option<&Refusal> {
-        self.refusals.iter().find(|r| r.field() == field)
+        self.refusals.iter().find(|r| r.field() == Some(field))
+    }
+
+    /// Whether it was refused over something that no field can mend.
+    fn is_not_set_up(&self) -> bool {
+        self.refusals.iter().any(|r| r.field().is_none())
     }
 
     fn chosen(&self, repository: &Repository) -> bool {
@@ -90,6 +95,7 @@ pub(in crate::web) async fn submit<D: Desk>(
         Err(Declined::Because(field, why)) => {
             Ok(again(View::refused(repositories, typed, vec![Refusal::Declined { field, why }])))
         }
+        Err(Declined::NotSetUp(why)) => Ok(again(View::refused(repositories, typed, vec![Refusal::NotSetUp { why }]))),
         Err(Declined::Failed(error)) => Err(error),
     }
 }

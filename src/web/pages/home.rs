@@ -40,6 +40,14 @@ pub struct Tally {
     pub other: u64,
 }
 
+impl Tally {
+    /// How many runs there are.
+    #[must_use]
+    pub const fn all(&self) -> u64 {
+        self.running + self.needs_review + self.accepted + self.other
+    }
+}
+
 /// One run.
 #[derive(Debug, Clone)]
 pub struct Row {

@@ -15,13 +15,14 @@ use super::pages::delegate::refusal::Field;
 use super::pages::{home, pull_request, run as run_page};
 use super::prose::Line;
 use super::view::{Badge, Hash, Tone};
-use super::words::{When, duration};
+use super::words::{When, duration, sentence};
 use crate::app::{self, App, Refused};
 use crate::clock;
 use crate::cycle::id::RunId;
 use crate::cycle::outcome::Outcome;
+use crate::cycle::policy::BadPolicy;
 use crate::cycle::run::Run;
-use crate::store::RunRow;
+use crate::store::{Count, RunRow};
 
 /// How many runs the first page lists.
 const LISTED: u32 = 100;
@@ -29,19 +30,15 @@ const LISTED: u32 = 100;
 impl Desk for App {
     async fn home(&self) -> Result<home::View, Error> {
         let now = clock::now().seconds();
-        let (mut rows, mut tally) = (Vec::new(), home::Tally::default());
+        let mut rows = Vec::new();
         for row in self.store.list_runs(LISTED).await.map_err(Error::internal)? {
             let run = self.store.load(row.id).await.map_err(Error::internal)?;
-            match &run.outcome {
-                None => tally.running += 1,
-                Some(Outcome::NeedsReview(_)) => tally.needs_review += 1,
-                Some(Outcome::Accepted(_)) => tally.accepted += 1,
-                Some(Outcome::Delivered | Outcome::Failed(_) | Outcome::Cancelled) => tally.other += 1,
-            }
             rows.push(home_row(&row, &run, now));
         }
+        let tally = tally(&self.store.count_runs().await.map_err(Error::internal)?);
+        let older = tally.all().saturating_sub(rows.len() as u64);
         let repositories = self.store.list_repositories().await.map_err(Error::internal)?.len();
-        Ok(home::View { tally, rows, older: 0, repositories })
+        Ok(home::View { tally, rows, older, repositories })
     }
 
     async fn repositories(&self) -> Result<Vec<Repository>, Error> {
@@ -85,9 +82,22 @@ impl Desk for App {
 
 fn declined(refused: Refused) -> Declined {
     match refused {
-        Refused::Policy(why) => Declined::Because(Field::Passes, why.to_string()),
-        Refused::NoPrice { .. } | Refused::NoProvider { .. } => Declined::Because(Field::Money, refused.to_string()),
+        Refused::Policy(why) => match ceiling(&why) {
+            Some(field) => Declined::Because(field, sentence(&why.to_string())),
+            None => Declined::NotSetUp(sentence(&why.to_string())),
+        },
+        Refused::NoPrice { .. } | Refused::NoProvider { .. } => Declined::NotSetUp(sentence(&refused.to_string())),
         Refused::Store(cause) => Declined::Failed(Error::internal(cause)),
+    }
+}
+
+/// The field that a policy's fault is about.
+const fn ceiling(why: &BadPolicy) -> Option<Field> {
+    match why {
+        BadPolicy::Passes => Some(Field::Passes),
+        BadPolicy::Money => Some(Field::Money),
+        BadPolicy::Clock => Some(Field::Clock),
+        BadPolicy::Limits | BadPolicy::NotOffered(_) | BadPolicy::NoAgent(_) => None,
     }
 }
 
@@ -103,6 +113,22 @@ fn repository(surveyed: app::Surveyed) -> Repository {
         Err(why) => ("main".to_owned(), why),
     };
     Repository { id: surveyed.repository.id, name: surveyed.repository.name, base, checks }
+}
+
+/// Every run is counted, also those that the list leaves out.
+fn tally(counts: &[Count]) -> home::Tally {
+    let mut tally = home::Tally::default();
+    for Count { outcome, runs, .. } in counts {
+        let kind = outcome.as_deref().map(|o| o.split_once('(').map_or(o, |(kind, _)| kind));
+        let of_kind = match kind {
+            None => &mut tally.running,
+            Some("needs_review") => &mut tally.needs_review,
+            Some("accepted") => &mut tally.accepted,
+            Some(_) => &mut tally.other,
+        };
+        *of_kind += runs;
+    }
+    tally
 }
 
 fn home_row(row: &RunRow, run: &Run, now: i64) -> home::Row {
@@ -134,4 +160,31 @@ pub(super) fn outcome(run: &Run) -> Badge {
 
 fn hash(full: &str) -> Hash {
     Hash { short: full.chars().take(7).collect(), full: full.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cycle::outcome::{Assurance, Failure, Stop};
+
+    #[test]
+    fn the_tally_counts_every_run_by_how_it_ended() {
+        let count = |outcome: Option<Outcome>, runs| Count {
+            is_over: outcome.is_some(),
+            outcome: outcome.map(|o| o.to_string()),
+            runs,
+        };
+        let tally = tally(&[
+            count(None, 2),
+            count(Some(Outcome::Accepted(Assurance::Countersigned)), 90),
+            count(Some(Outcome::Accepted(Assurance::SelfReviewed)), 5),
+            count(Some(Outcome::NeedsReview(Stop::Stalled)), 30),
+            count(Some(Outcome::NeedsReview(Stop::BudgetMoney)), 7),
+            count(Some(Outcome::Failed(Failure::NoChange)), 3),
+            count(Some(Outcome::Delivered), 1),
+            count(Some(Outcome::Cancelled), 4),
+        ]);
+        assert_eq!((tally.running, tally.needs_review, tally.accepted, tally.other), (2, 37, 95, 8));
+        assert_eq!(tally.all(), 142);
+    }
 }

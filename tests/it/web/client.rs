@@ -44,6 +44,9 @@ impl Desk for Shelf {
         if delegation.base == "missing" {
             return Err(Declined::Because(Field::Base, "There is no branch `missing`; there is `main`.".into()));
         }
+        if delegation.base == "no-provider" {
+            return Err(Declined::NotSetUp("The provider p is not set up on this machine.".into()));
+        }
         if delegation.base == "broken" {
             return Err(Declined::Failed(Error::internal("disk full at /var/lib/secret")));
         }

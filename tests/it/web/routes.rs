@@ -240,6 +240,44 @@ fn a_form_that_is_wrong_comes_back_with_what_was_typed_and_what_would_be_right()
 }
 
 #[test]
+fn what_no_field_can_mend_is_said_at_the_top_and_beside_no_field() {
+    let service = Service::start();
+    let answer = service.post("/delegate", &with(&[("base", "no-provider")]));
+    assert_eq!(answer.status, 422);
+    let text = text_of(&answer.body).expect("a whole page");
+    assert!(text.contains("Not sent yet: the service is not set up for it"), "{text}");
+    assert_eq!(text.matches("The provider p is not set up on this machine.").count(), 1, "{text}");
+    assert!(!answer.body.contains("aria-invalid"), "a field is blamed");
+    assert!(answer.body.contains("value=\"Rounding loses a cent\""), "what was typed is lost");
+}
+
+#[test]
+fn an_error_stands_beside_its_field_and_is_announced() {
+    let service = Service::start();
+    let wrong = [
+        ("repository", ""),
+        ("title", ""),
+        ("body", "\0"),
+        ("done", "\0"),
+        ("base", "a..b"),
+        ("passes", "x"),
+        ("money", "x"),
+        ("clock", "x"),
+    ];
+    for (field, typed) in wrong {
+        let body = service.post("/delegate", &with(&[(field, typed)])).body;
+        let (_, tag) = body.split_once(&format!(" id=\"{field}\"")).expect("the field is there");
+        let tag = tag.split_once('>').expect("a whole tag").0;
+        assert!(tag.contains("aria-invalid=\"true\""), "{field} is not marked");
+        assert!(tag.contains(&format!("aria-describedby=\"{field}-problem {field}-hint\"")), "{field}: {tag}");
+        let (_, after) = body.split_once(&format!(" id=\"{field}-problem\">")).expect("the error is beside it");
+        assert!(!after.trim_start().starts_with('<'), "the error of {field} is empty");
+        assert_eq!(body.matches("aria-invalid").count(), 1, "another field than {field} is marked");
+        assert!(body.contains("role=\"alert\""), "the error of {field} is not announced");
+    }
+}
+
+#[test]
 fn everything_that_is_wrong_is_said_at_once() {
     let service = Service::start();
     let answer = service.post("/delegate", &[]);

@@ -103,13 +103,18 @@ pub enum Refusal {
         /// What is wrong and what would be right, as sentences.
         why: String,
     },
+    /// The service cannot run any issue as it is set up; nothing that was typed is at fault.
+    NotSetUp {
+        /// What is wrong and what would be right, as sentences.
+        why: String,
+    },
 }
 
 impl Refusal {
-    /// The field it is about.
+    /// The field it is about; none where no field is at fault.
     #[must_use]
-    pub const fn field(&self) -> Field {
-        match self {
+    pub const fn field(&self) -> Option<Field> {
+        Some(match self {
             Self::RepositoryUnknown => Field::Repository,
             Self::TitleBlank | Self::TitleManyLines | Self::TitleTooLong { .. } => Field::Title,
             Self::BodyTooLong { .. } => Field::Body,
@@ -119,6 +124,7 @@ impl Refusal {
             Self::MoneyComma { .. } | Self::MoneyNotAnAmount | Self::MoneyOutOfRange { .. } => Field::Money,
             Self::ClockNotATime | Self::ClockOutOfRange { .. } => Field::Clock,
             Self::NulCharacter { field, .. } | Self::Declined { field, .. } => *field,
-        }
+            Self::NotSetUp { .. } => return None,
+        })
     }
 }

@@ -30,11 +30,15 @@ pub fn samples(say: &dyn Fn(&str) -> String) -> Vec<(&'static str, View)> {
         field: Field::Base,
         why: say("The repository has no branch `relase/2`. Its branches are `main` and `release/2`."),
     }];
+    let no_price =
+        "The model `large-2` has no known price, so no ceiling could hold it. Set its price first (zero is a price).";
+    let not_set_up = vec![Refusal::NotSetUp { why: say(no_price) }];
     vec![
         ("delegate", blank(repositories.clone())),
         ("delegate-no-repository", blank(Vec::new())),
         ("delegate-refused", View::refused(repositories.clone(), typed.clone(), refusals)),
-        ("delegate-declined", View::refused(repositories, typed, declined)),
+        ("delegate-declined", View::refused(repositories.clone(), typed.clone(), declined)),
+        ("delegate-not-set-up", View::refused(repositories, typed, not_set_up)),
     ]
 }
 
