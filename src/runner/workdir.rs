@@ -11,6 +11,7 @@ use crate::cycle::id::{CommitId, TreeId};
 use crate::cycle::policy::Role;
 use crate::cycle::run::Run;
 use crate::cycle::step::{Change, LeftOut};
+use crate::forge::inert;
 use crate::git::{self, CommitInfo, DiffLimits, ImportLimits, RunRepo};
 use crate::store::Repository;
 
@@ -137,7 +138,8 @@ fn commit_info(task: &Task<'_>, parent: CommitId) -> CommitInfo {
     CommitInfo {
         tree: run.base_tree().cloned().expect("a writing step follows prepare"),
         parent,
-        subject: run.issue.title.clone(),
+        // A commit that reaches a forge must neither close another issue nor call anybody.
+        subject: inert::defuse(&inert::one_line(&run.issue.title)),
         run: run.id,
         pass,
         role: Role::Implementer.to_string(),

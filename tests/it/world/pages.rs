@@ -50,6 +50,11 @@ async fn a_run_in_which_everything_is_hostile_is_shown_as_text_on_every_page() {
         assert!(all.contains(shown), "{shown} is not shown");
     }
     let told = world.close(run).await;
+    let commit = told.git(&["log", "-1", "--format=%B", told.branch()]);
+    assert!(commit.contains("octocat"), "the title is in the commit: {commit}");
+    for active in ["#12", "@octocat"] {
+        assert!(!commit.contains(active), "{active} is active in {commit}");
+    }
     let body = told.pull.unwrap().body;
     for active in ["#12", "@octocat", "<!--", "](http"] {
         assert!(!body.contains(active), "{active} is active in {body}");
