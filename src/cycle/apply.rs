@@ -262,14 +262,14 @@ fn raised_by_check(judged: &Judged) -> Raised {
     let text = match &judged.outcome {
         CheckOutcome::Regressed { new } if !new.is_empty() => {
             let names: Vec<&str> = new.iter().map(String::as_str).collect();
-            format!("The check {name} fails: {}", names.join(", "))
+            format!("The check `{name}` fails: {}.", names.join(", "))
         }
-        CheckOutcome::PreExisting => format!("The check {name} fails, as it did on the base"),
+        CheckOutcome::PreExisting => format!("The check `{name}` fails, as it did on the base."),
         CheckOutcome::Regressed { .. }
         | CheckOutcome::Passed
         | CheckOutcome::Flaky
         | CheckOutcome::CouldNotRun { .. } => {
-            format!("The check {name} fails")
+            format!("The check `{name}` fails.")
         }
     };
     Raised {

@@ -96,6 +96,26 @@ impl Obligation {
         matches!(self.raiser, Raiser::Check(_))
     }
 
+    /// What it is, in a word: how grave a finding is, else `check` or `remark`.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match &self.raiser {
+            Raiser::Reviewer => self.severity.word(),
+            Raiser::Check(_) => "check",
+            Raiser::Person(_) => "remark",
+        }
+    }
+
+    /// Who raised it, as pages and pull requests call them.
+    #[must_use]
+    pub fn raised_by(&self) -> &str {
+        match &self.raiser {
+            Raiser::Reviewer => "reviewer",
+            Raiser::Check(_) => "service",
+            Raiser::Person(name) => name,
+        }
+    }
+
     fn is_disputed_in(&self, pass: u8) -> bool {
         self.answer.as_ref().is_some_and(|a| a.pass == pass && matches!(a.answer.answer, Claim::Disputed { .. }))
     }

@@ -52,7 +52,7 @@ impl Stop {
             Self::BudgetPasses => "The last allowed pass was not accepted.",
             Self::BudgetMoney => "The money ceiling was reached.",
             Self::BudgetClock => "The time ceiling was reached.",
-            Self::Stalled => "The last passes left the same tree and the same results.",
+            Self::Stalled => "The last passes left the tree and its check results as they were.",
             Self::Oscillating => "The work went back to what an earlier pass had left.",
             Self::Disputed => "Implementer and reviewer disagree about a finding.",
             Self::LateFindingsOnly => "The reviewer rejected it over things that an earlier review could have found.",
@@ -68,6 +68,39 @@ impl Stop {
             Self::SelfReviewHolds => "The self-review holds the result.",
             Self::SecretInCommit => "A commit contains a secret, so nothing was pushed.",
             Self::InternalError => "Countersign broke a rule of its own; its log has the details.",
+        }
+    }
+
+    /// What a person can best do after this stop, beside reading what is open.
+    #[must_use]
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::BudgetPasses => "Take the branch over by hand, or delegate the issue again with more passes.",
+            Self::BudgetMoney => "Take the branch over by hand, or delegate the issue again with more money.",
+            Self::BudgetClock => "Take the branch over by hand, or delegate the issue again with more time.",
+            Self::Stalled | Self::Oscillating => {
+                "Take the branch over by hand, or say in the issue what was not understood and delegate it again."
+            }
+            Self::Disputed => {
+                "Decide who of the two is right: merge the branch as it is, or put your answer into the issue."
+            }
+            Self::LateFindingsOnly => "Decide whether the late findings matter to you; if not, merge the branch.",
+            Self::RemarkUnconfirmed => "See for yourself whether your remark is met; if it is, merge the branch.",
+            Self::NoVerdict => "Nobody has read this for you: review it yourself, or delegate the issue again.",
+            Self::RejectedWithoutCitation => "Judge the reviewer's doubts yourself: it cited nothing that holds.",
+            Self::NoChecks => {
+                "Try the change yourself, and name a check in `.countersign.toml` so that the next run is checked."
+            }
+            Self::VerificationUnavailable => "Run the checks yourself, and mend what kept them from running here.",
+            Self::AgentCrashed => "Take the branch over by hand, or delegate the issue again.",
+            Self::ProtectedPaths => "Read the changes to protected paths; if they are meant, merge the branch.",
+            Self::AuditFailed => "Compare the result with the goal in the issue, and take the branch over by hand.",
+            Self::ChecksFailing => "Mend the failing checks on the branch, or delegate the issue again.",
+            Self::SelfReviewHolds => "Read what the self-review holds against it, and take the branch over by hand.",
+            Self::SecretInCommit => {
+                "Remove the secret from what the agent is given, revoke it, and delegate the issue again."
+            }
+            Self::InternalError => "Report this: it is a fault of Countersign's own.",
         }
     }
 }

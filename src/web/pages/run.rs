@@ -90,8 +90,8 @@ pub struct Now {
 /// What the person who takes over finds first.
 #[derive(Debug, Clone)]
 pub struct HandOver {
-    /// What the sentence at the top of the page does not say of the end already.
-    pub reason: Option<Line>,
+    /// Where the work is, as a sentence; why the run stopped is said by the summary.
+    pub stands: Line,
     /// The obligations that are open.
     pub open: Vec<Finding>,
     /// What can be done now, one sentence each.

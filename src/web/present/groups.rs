@@ -13,7 +13,7 @@ use crate::store::Usage;
 use crate::web::pages::run::timeline::{Group, Part, Remark, Step};
 use crate::web::prose::{Line, Prose};
 use crate::web::view::{Badge, Tone};
-use crate::web::words::{When, duration, tokens};
+use crate::web::words::{When, duration, sentence, tokens};
 
 /// The trees whose differences the page shows: each pass against the pass before, and against the base.
 pub(super) fn pairs(run: &Run) -> Vec<(TreeId, TreeId)> {
@@ -171,7 +171,7 @@ fn of_pass(story: &Story, pass: &Pass, (brackets, diffs): (Vec<&Bracket<'_>>, Di
         title: format!("Pass {}", pass.number),
         steps: steps.collect(),
         badge: badge(&story.run, pass),
-        gist: gist(pass),
+        gist: gist(&story.run, pass),
         money: Some(pass.spent.to_string()),
         took: Some(duration(took)),
         tree: pass.change().map(|c| hash(c.tree.as_str())),
@@ -179,9 +179,11 @@ fn of_pass(story: &Story, pass: &Pass, (brackets, diffs): (Vec<&Bracket<'_>>, Di
     }
 }
 
-fn gist(pass: &Pass) -> Option<Line> {
-    let opened = &pass.movement.opened;
-    (!opened.is_empty()).then(|| Line::new(&format!("opened {}", opened.join(", "))))
+/// `opened K1 (check), F1 (high)`.
+fn gist(run: &Run, pass: &Pass) -> Option<Line> {
+    let opened = pass.movement.opened.iter().filter_map(|id| run.ledger.find(id));
+    let named: Vec<String> = opened.map(|o| format!("{} ({})", o.id, o.kind())).collect();
+    (!named.is_empty()).then(|| Line::new(&format!("opened {}", named.join(", "))))
 }
 
 fn badge(run: &Run, pass: &Pass) -> Badge {
@@ -205,7 +207,7 @@ fn written(story: &Story, pass: &Pass, (bracket, diffs): (&Bracket<'_>, Diffs)) 
     match &pass.written {
         Some(Written::Done { report, .. }) => shown.extend(parts::claim("implementer", report)),
         Some(Written::Cut { ceiling, .. }) => shown.push(parts::note(Tone::Warn, cut(*ceiling))),
-        Some(Written::Crashed { cause, .. }) => shown.push(parts::note(Tone::Bad, &format!("It broke down: {cause}."))),
+        Some(Written::Crashed { cause, .. }) => shown.push(parts::note(Tone::Bad, &format!("It broke down: {cause}"))),
         None => {}
     }
     for left in pass.change().into_iter().flat_map(|c| &c.left_out) {
@@ -255,7 +257,7 @@ fn reviewed(story: &Story, pass: &Pass, bracket: &Bracket<'_>) -> Step {
             (Tone::Warn, "not reviewed")
         }
         Some(Reviewed::Crashed { cause }) => {
-            shown.push(parts::note(Tone::Bad, &format!("It broke down: {cause}.")));
+            shown.push(parts::note(Tone::Bad, &format!("It broke down: {cause}")));
             (Tone::Bad, "not reviewed")
         }
         Some(Reviewed::Unreadable { why, raw }) => {
@@ -316,7 +318,9 @@ fn delivery(story: &Story, brackets: &[&Bracket<'_>]) -> Group {
             (Badge::new(Tone::Good, "delivered"), text)
         }
         Delivery::Pending => (Badge::new(Tone::Live, "being delivered"), "It is tried until it works.".to_owned()),
-        Delivery::Failed { cause } => (Badge::new(Tone::Bad, "not delivered"), format!("Not delivered: {cause}.")),
+        Delivery::Failed { cause } => {
+            (Badge::new(Tone::Bad, "not delivered"), sentence(&format!("Not delivered: {cause}")))
+        }
         Delivery::None => (Badge::new(Tone::Plain, "nothing to deliver"), String::new()),
     };
     let steps =

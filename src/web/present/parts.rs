@@ -14,11 +14,11 @@ use crate::web::output::Output;
 use crate::web::pages::run::timeline::{Answer, Check, Discarded, Fact, Facts, Finding, Note, Part, Ruling};
 use crate::web::prose::{Line, Prose};
 use crate::web::view::{Badge, Claim, Tone};
-use crate::web::words::duration;
+use crate::web::words::{duration, sentence};
 
-/// A sentence of the service's own.
+/// What the service says itself, as a sentence.
 pub(super) fn note(tone: Tone, text: &str) -> Part {
-    Part::Note(Note { tone, text: Line::new(text) })
+    Part::Note(Note { tone, text: Line::new(&sentence(text)) })
 }
 
 /// What somebody says about the work; nothing where they said nothing.
@@ -78,7 +78,7 @@ pub(super) fn baseline(configured: &[Configured], runs: &[CheckRun]) -> Part {
 fn check_row(check: &Configured, (outcome, last): (Badge, Option<&Attempt>), judged: Option<&Outcome>) -> Check {
     let (newly_failing, note) = match judged {
         Some(Outcome::Regressed { new }) => (new.iter().cloned().collect(), None),
-        Some(Outcome::CouldNotRun { cause }) => (Vec::new(), Some(Line::new(&cause.to_string()))),
+        Some(Outcome::CouldNotRun { cause }) => (Vec::new(), Some(Line::new(&sentence(&cause.to_string())))),
         Some(Outcome::Passed | Outcome::PreExisting | Outcome::Flaky) | None => (Vec::new(), None),
     };
     Check {
@@ -117,11 +117,6 @@ fn end(end: &AttemptEnd) -> String {
 
 /// An obligation and what became of it.
 pub(super) fn finding(o: &Obligation) -> Finding {
-    let raiser = match &o.raiser {
-        Raiser::Reviewer => "reviewer".to_owned(),
-        Raiser::Check(_) => "service".to_owned(),
-        Raiser::Person(name) => name.clone(),
-    };
     let fate = match o.state {
         State::Open => Badge::new(Tone::Bad, "still open"),
         State::Met { pass } => Badge::new(Tone::Good, format!("met in pass {pass}")),
@@ -129,9 +124,9 @@ pub(super) fn finding(o: &Obligation) -> Finding {
     };
     Finding {
         id: o.id.clone(),
-        severity: matches!(o.raiser, Raiser::Reviewer).then(|| o.severity.word().to_owned()),
+        kind: o.kind().to_owned(),
         cites: o.cites.clone(),
-        raised: format!("{raiser}, pass {}", o.pass),
+        raised: format!("{}, pass {}", o.raised_by(), o.pass),
         fate,
         text: Prose::new(&with_evidence(o)),
         evidence: None,

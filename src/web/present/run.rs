@@ -6,10 +6,11 @@ use crate::clock;
 use crate::cycle::outcome::{Failure, Outcome as Ending, Stop};
 use crate::cycle::policy::Role;
 use crate::cycle::run::{Delivery, Phase, Run};
+use crate::cycle::step::Written;
 use crate::web::pages::run::{Budget, HandOver, Heading, Issue, Now, Outcome, Summary, View, Who};
 use crate::web::prose::Line;
 use crate::web::view::{Badge, Meter, Tone};
-use crate::web::words::{When, count, duration};
+use crate::web::words::{self, When, count, duration};
 
 /// Whether the run's words were written beforehand.
 pub(super) fn is_canned(run: &Run) -> bool {
@@ -68,27 +69,48 @@ fn now(story: &Story) -> Option<Now> {
 
 /// What a person is to do; why it came to that stands at the top of the page already.
 fn hand_over(run: &Run) -> Option<HandOver> {
-    let (reason, next) = match run.outcome.as_ref()? {
+    let (stands, next) = match run.outcome.as_ref()? {
         Ending::NeedsReview(stop) => {
             let first = (*stop != Stop::SecretInCommit).then_some("Read what is open, then the diff of the last pass.");
-            (None, first.into_iter().chain([sentence::advice(*stop)]).collect())
+            (delivered(run, *stop), first.into_iter().chain([stop.advice()]).collect())
         }
-        Ending::Failed(failure) => {
-            let reason = match failure {
-                Failure::PrepareFailed(_) => None,
-                Failure::FirstPassCrashed | Failure::NoChange | Failure::Stopped(_) => {
-                    Some("There is nothing to deliver.")
-                }
-            };
-            (reason, vec![sentence::advice_after(failure)])
-        }
+        Ending::Failed(failure) => (nothing_delivered(run, failure), vec![sentence::advice_after(failure)]),
         Ending::Accepted(_) | Ending::Delivered | Ending::Cancelled => return None,
     };
     Some(HandOver {
-        reason: reason.map(Line::new),
+        stands: Line::new(&stands),
         open: run.ledger.open().map(parts::finding).collect(),
         next: next.into_iter().map(Line::new).collect(),
     })
+}
+
+/// Where the work of a run that needs a person is; why it needs one is said above.
+fn delivered(run: &Run, stop: Stop) -> String {
+    match &run.delivery {
+        _ if stop == Stop::SecretInCommit => "Nothing was pushed: the change is on this page alone.".to_owned(),
+        Delivery::Done { .. } => {
+            "The branch is pushed and its pull request is open, marked Needs review: nobody signed it off.".to_owned()
+        }
+        Delivery::Pending => "The branch is being pushed, and its pull request will be marked Needs review.".to_owned(),
+        Delivery::Failed { cause } => words::sentence(&format!("The branch could not be pushed: {cause}")),
+        Delivery::None => "Nothing was pushed yet.".to_owned(),
+    }
+}
+
+/// What is left of a run that had nothing to deliver.
+fn nothing_delivered(run: &Run, failure: &Failure) -> String {
+    match failure {
+        Failure::PrepareFailed(_) => "Nothing was written, nothing was paid for and nothing was pushed.".to_owned(),
+        Failure::FirstPassCrashed => {
+            let broke = run.passes.first().and_then(|p| p.written.as_ref()).and_then(|w| match w {
+                Written::Crashed { cause, .. } => Some(words::sentence(cause)),
+                Written::Done { .. } | Written::Cut { .. } => None,
+            });
+            let left = "What it had written until then is kept under Pass 1; nothing was pushed.";
+            broke.map_or_else(|| left.to_owned(), |why| format!("{why} {left}"))
+        }
+        Failure::NoChange | Failure::Stopped(_) => "Nothing was pushed.".to_owned(),
+    }
 }
 
 fn budget(run: &Run) -> Budget {
@@ -128,7 +150,9 @@ fn result(story: &Story) -> Outcome {
     let (delivery, note) = match &run.delivery {
         Delivery::Done { .. } => (Badge::new(Tone::Good, "delivered"), None),
         Delivery::Pending => (Badge::new(Tone::Live, "being delivered"), None),
-        Delivery::Failed { cause } => (Badge::new(Tone::Bad, "not delivered"), Some(Line::new(cause))),
+        Delivery::Failed { cause } => {
+            (Badge::new(Tone::Bad, "not delivered"), Some(Line::new(&words::sentence(cause))))
+        }
         Delivery::None if run.outcome.is_none() => (Badge::new(Tone::Plain, "not yet"), None),
         Delivery::None => (Badge::new(Tone::Plain, "nothing to deliver"), None),
     };

@@ -1,8 +1,8 @@
 //! One sentence that explains a whole run, from its facts alone.
 
-use crate::cycle::checks::Verification;
-use crate::cycle::ledger::Obligation;
-use crate::cycle::outcome::{Assurance, Failure, Outcome, Stop};
+use crate::cycle::checks::Outcome as CheckOutcome;
+use crate::cycle::ledger::{Obligation, Raiser, State};
+use crate::cycle::outcome::{Assurance, Failure, Outcome};
 use crate::cycle::run::{Phase, Run};
 use crate::web::words::count;
 
@@ -55,60 +55,83 @@ fn history(run: &Run) -> String {
             if run.was_reviewed() { "the reviewer had no objection that holds." } else { "no review was finished." };
         return said.to_owned();
     };
-    let open = run.ledger.open().count();
-    let rest = if raised.len() == 1 { String::new() } else { format!(" and {} more", raised.len() - 1) };
-    let became = match open {
-        0 => "all of it was closed".to_owned(),
-        1 => "one is still open".to_owned(),
-        n => format!("{n} are still open"),
+    let rest = match raised.len() - 1 {
+        0 => String::new(),
+        1 => " and one more objection".to_owned(),
+        more => format!(" and {more} more objections"),
     };
-    format!("pass {} was not accepted over {} (`{}`){rest}; {became}.", first.pass, first.id, first.cites)
+    format!("pass {} was not accepted over {}{rest}; {}.", first.pass, named(first), became(&raised))
+}
+
+/// An objection by what it is about.
+fn named(o: &Obligation) -> String {
+    match &o.raiser {
+        Raiser::Reviewer => format!("finding {} (`{}`)", o.id, o.cites),
+        Raiser::Check(name) => format!("the failing check `{name}`"),
+        Raiser::Person(name) => format!("a remark of {name}"),
+    }
+}
+
+/// What became of the objections, none of which is left out.
+fn became(raised: &[&Obligation]) -> String {
+    let open = raised.iter().filter(|o| o.is_open()).count();
+    match (raised, open) {
+        ([one], 0) => match one.state {
+            State::Closed { pass } => format!("it was closed in pass {pass}"),
+            State::Met { pass } => format!("it was met in pass {pass}"),
+            State::Open => "it is still open".to_owned(),
+        },
+        ([_], _) => "it is still open".to_owned(),
+        (_, 0) => "all were closed".to_owned(),
+        (all, open) if all.len() == open => "all are still open".to_owned(),
+        (_, 1) => "one is still open".to_owned(),
+        (_, open) => format!("{open} are still open"),
+    }
 }
 
 fn checks(run: &Run) -> String {
     let last = run.passes.iter().rev().find_map(|p| p.verification.as_ref());
-    let Some(verified) = last else { return "No check ran on the result.".to_owned() };
-    told(&verified.result)
+    last.map_or_else(
+        || "No check ran on the result.".to_owned(),
+        |verified| told(&verified.result.outcomes.iter().map(|j| &j.outcome).collect::<Vec<_>>()),
+    )
 }
 
-fn told(result: &Verification) -> String {
-    let all = result.outcomes.len();
-    if all == 0 {
-        return "There is no check to run.".to_owned();
+/// How a check came out, of one check and of several; what failed before too did not pass.
+const fn words(outcome: &CheckOutcome) -> (&'static str, &'static str) {
+    match outcome {
+        CheckOutcome::Passed | CheckOutcome::Flaky => PASSES,
+        CheckOutcome::Regressed { .. } => FAILS,
+        CheckOutcome::PreExisting => FAILED_BEFORE,
+        CheckOutcome::CouldNotRun { .. } => COULD_NOT_RUN,
     }
-    let held = result.outcomes.iter().filter(|j| !j.outcome.blocks(true, result.strict)).count();
-    format!("{held} of {} on the last checked tree.", count(all as u64, "check passes", "checks pass"))
 }
 
-/// What a person can best do after this stop, beside reading what is open.
-pub(super) const fn advice(stop: Stop) -> &'static str {
-    match stop {
-        Stop::BudgetPasses => "Take the branch over by hand, or delegate the issue again with more passes.",
-        Stop::BudgetMoney => "Take the branch over by hand, or delegate the issue again with more money.",
-        Stop::BudgetClock => "Take the branch over by hand, or delegate the issue again with more time.",
-        Stop::Stalled | Stop::Oscillating => {
-            "Take the branch over by hand, or say in the issue what was not understood and delegate it again."
+const PASSES: (&str, &str) = ("passes", "pass");
+const FAILS: (&str, &str) = ("fails", "fail");
+const FAILED_BEFORE: (&str, &str) = ("fails as it did on the base", "fail as they did on the base");
+const COULD_NOT_RUN: (&str, &str) = ("could not run", "could not run");
+
+fn told(outcomes: &[&CheckOutcome]) -> String {
+    let counted = [PASSES, FAILS, FAILED_BEFORE, COULD_NOT_RUN]
+        .map(|kind| (outcomes.iter().filter(|o| words(o) == kind).count(), kind));
+    let said: Vec<String> =
+        counted.into_iter().filter(|(n, _)| *n > 0).map(|(n, kind)| of_kind(n, kind, outcomes.len())).collect();
+    match said.as_slice() {
+        [] => "There is no check to run.".to_owned(),
+        [before @ .., last] if !before.is_empty() => {
+            format!("On the last checked tree {} and {last}.", before.join(", "))
         }
-        Stop::Disputed => {
-            "Decide who of the two is right: merge the branch as it is, or put your answer into the issue."
-        }
-        Stop::LateFindingsOnly => "Decide whether the late findings matter to you; if not, merge the branch.",
-        Stop::RemarkUnconfirmed => "See for yourself whether your remark is met; if it is, merge the branch.",
-        Stop::NoVerdict => "Nobody has read this for you: review it yourself, or delegate the issue again.",
-        Stop::RejectedWithoutCitation => "Judge the reviewer's doubts yourself: it cited nothing that holds.",
-        Stop::NoChecks => {
-            "Try the change yourself, and name a check in `.countersign.toml` so that the next run is checked."
-        }
-        Stop::VerificationUnavailable => "Run the checks yourself, and mend what kept them from running here.",
-        Stop::AgentCrashed => "Take the branch over by hand, or delegate the issue again.",
-        Stop::ProtectedPaths => "Read the changes to protected paths; if they are meant, merge the branch.",
-        Stop::AuditFailed => "Compare the result with the goal in the issue, and take the branch over by hand.",
-        Stop::ChecksFailing => "Mend the failing checks on the branch, or delegate the issue again.",
-        Stop::SelfReviewHolds => "Read what the self-review holds against it, and take the branch over by hand.",
-        Stop::SecretInCommit => {
-            "Remove the secret from what the agent is given, revoke it, and delegate the issue again."
-        }
-        Stop::InternalError => "Report this: it is a fault of Countersign's own.",
+        [.., last] => format!("On the last checked tree {last}."),
+    }
+}
+
+fn of_kind(n: usize, (one, many): (&str, &str), all: usize) -> String {
+    match n {
+        1 if all == 1 => format!("the check {one}"),
+        1 => format!("one check {one}"),
+        n if n == all => format!("all {n} checks {many}"),
+        n => format!("{n} checks {many}"),
     }
 }
 
@@ -117,16 +140,14 @@ pub(super) const fn advice_after(failure: &Failure) -> &'static str {
     match failure {
         Failure::PrepareFailed(_) | Failure::FirstPassCrashed => "Mend the cause, then delegate the issue again.",
         Failure::NoChange => "Say in the issue what should be different afterwards, then delegate it again.",
-        Failure::Stopped(stop) => advice(*stop),
+        Failure::Stopped(stop) => stop.advice(),
     }
 }
 
 fn failed(run: &Run, failure: &Failure) -> String {
     match failure {
         Failure::PrepareFailed(cause) => format!("Nothing was started: {}.", cause.trim_end_matches('.')),
-        Failure::FirstPassCrashed => {
-            "The first writing step broke down, so there is nothing to deliver; what it left is below.".to_owned()
-        }
+        Failure::FirstPassCrashed => "The first writing step broke down, so there is nothing to deliver.".to_owned(),
         Failure::NoChange => "The implementer changed nothing, so there is nothing to deliver.".to_owned(),
         Failure::Stopped(stop) => {
             format!(
@@ -148,6 +169,7 @@ mod tests {
     use crate::cycle::outcome::Stop;
     use crate::cycle::policy::{AgentChoice, Effort};
     use crate::cycle::preset::second_reader;
+    use crate::cycle::verdict::Severity;
 
     fn ended(outcome: Outcome) -> Run {
         let agent = || AgentChoice { provider: "p".into(), model: "m".into(), effort: Effort::Medium };
@@ -172,6 +194,7 @@ mod tests {
         let all = outcomes();
         let said: BTreeSet<String> = all.iter().map(|o| of(&ended(o.clone()))).collect();
         assert_eq!(said.len(), all.len(), "two outcomes share a sentence: {said:#?}");
+        assert!(said.iter().all(|s| !s.contains("below")), "the list of runs has nothing below: {said:#?}");
         for sentence in &said {
             let well_formed = sentence.starts_with(|c: char| c.is_uppercase()) && sentence.ends_with('.');
             assert!(well_formed && !sentence.contains("..") && !sentence.contains("  "), "{sentence}");
@@ -183,12 +206,66 @@ mod tests {
     fn every_stop_says_why_and_what_to_do() {
         let whys: BTreeSet<&str> = Stop::ALL.iter().map(|s| s.sentence()).collect();
         assert_eq!(whys.len(), Stop::ALL.len(), "{whys:#?}");
-        assert!(Stop::ALL.iter().all(|s| advice(*s).ends_with('.')));
+        assert!(Stop::ALL.iter().all(|s| s.advice().ends_with('.')));
     }
 
     #[test]
     fn a_run_that_nobody_reviewed_does_not_say_that_the_reviewer_had_no_objection() {
         let said = of(&ended(Outcome::NeedsReview(Stop::BudgetMoney)));
         assert!(said.contains("no review was finished") && !said.contains("no objection"), "{said}");
+    }
+
+    fn obligation(raiser: Raiser, state: State) -> Obligation {
+        Obligation {
+            id: "F1".into(),
+            raiser,
+            pass: 1,
+            severity: Severity::High,
+            cites: "src/lib.rs:10".into(),
+            text: String::new(),
+            evidence: String::new(),
+            state,
+            answer: None,
+            ruling: None,
+            upheld: 0,
+            had_free_pass: false,
+        }
+    }
+
+    #[test]
+    fn an_objection_is_named_by_what_it_is_about() {
+        let name = |raiser| named(&obligation(raiser, State::Open));
+        assert_eq!(name(Raiser::Reviewer), "finding F1 (`src/lib.rs:10`)");
+        assert_eq!(name(Raiser::Check("cargo test".into())), "the failing check `cargo test`");
+        assert_eq!(name(Raiser::Person("ada".into())), "a remark of ada");
+    }
+
+    #[test]
+    fn what_became_of_the_objections_is_counted_in_words() {
+        let of = |states: &[State]| {
+            let all: Vec<Obligation> = states.iter().map(|s| obligation(Raiser::Reviewer, *s)).collect();
+            became(&all.iter().collect::<Vec<_>>())
+        };
+        let (open, closed) = (State::Open, State::Closed { pass: 2 });
+        assert_eq!(of(&[open]), "it is still open");
+        assert_eq!(of(&[closed]), "it was closed in pass 2");
+        assert_eq!(of(&[closed, closed]), "all were closed");
+        assert_eq!(of(&[open, open]), "all are still open");
+        assert_eq!(of(&[open, closed]), "one is still open");
+        assert_eq!(of(&[open, closed, open]), "2 are still open");
+    }
+
+    #[test]
+    fn a_check_that_failed_before_too_is_not_said_to_pass() {
+        let of = |outcomes: &[CheckOutcome]| told(&outcomes.iter().collect::<Vec<_>>());
+        let regressed = CheckOutcome::Regressed { new: BTreeSet::new() };
+        assert_eq!(of(&[]), "There is no check to run.");
+        assert_eq!(of(&[CheckOutcome::Passed]), "On the last checked tree the check passes.");
+        assert_eq!(of(&[CheckOutcome::PreExisting]), "On the last checked tree the check fails as it did on the base.");
+        assert_eq!(of(&[CheckOutcome::Passed, CheckOutcome::Flaky]), "On the last checked tree all 2 checks pass.");
+        assert_eq!(
+            of(&[CheckOutcome::Passed, CheckOutcome::Passed, regressed, CheckOutcome::PreExisting]),
+            "On the last checked tree 2 checks pass, one check fails and one check fails as it did on the base."
+        );
     }
 }

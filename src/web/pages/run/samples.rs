@@ -100,7 +100,7 @@ impl Sample<'_> {
         };
         let check_raised = Finding {
             id: self.say("F2"),
-            severity: None,
+            kind: self.say("check"),
             cites: self.say("test"),
             raised: self.say("check, pass 2"),
             fate: self.badge(Tone::Bad, "still open"),
@@ -116,7 +116,9 @@ impl Sample<'_> {
         let flaky = Check { required: false, ..self.check("e2e", self.badge(Tone::Warn, "flaky"), "exit 0", "12 s") };
         View {
             hand_over: Some(HandOver {
-                reason: None,
+                stands: self.line(
+                    "The branch is pushed and its pull request is open, marked Needs review: nobody signed it off.",
+                ),
                 open: vec![check_raised, self.finding(self.badge(Tone::Bad, "still open"))],
                 next: vec![
                     self.line("Read the pull request: what is open is at its top."),

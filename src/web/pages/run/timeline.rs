@@ -155,8 +155,8 @@ pub struct Ruling {
 pub struct Finding {
     /// The id that the service gave it: `F1`.
     pub id: String,
-    /// `blocker`, `high`, `medium`, `low`; none where the service raised it.
-    pub severity: Option<String>,
+    /// What the id stands for: `blocker`, `high`, `medium`, `low` for a finding, else `check` or `remark`.
+    pub kind: String,
     /// Where it points: `src/split.rs:41` or a command line.
     pub cites: String,
     /// Who raised it and when: `reviewer, pass 1`.

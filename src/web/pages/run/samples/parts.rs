@@ -110,7 +110,7 @@ impl Sample<'_> {
     pub(super) fn finding(&self, fate: Badge) -> Finding {
         Finding {
             id: self.say("F1"),
-            severity: Some(self.say("high")),
+            kind: self.say("high"),
             cites: self.say("src/split.rs:41"),
             raised: self.say("reviewer, pass 1"),
             fate,
