@@ -86,7 +86,7 @@ async fn an_agent_that_deletes_everything_is_caught_by_the_checks_of_the_base() 
     assert_eq!(told.story(), story);
     assert_eq!(told.git(&["ls-tree", "--name-only", told.branch()]), "");
     let body = &told.pull.as_ref().unwrap().body;
-    assert!(body.contains("The check test fails") && body.contains(".countersign.toml"), "{body}");
+    assert!(body.contains("The check `test` fails") && body.contains(".countersign.toml"), "{body}");
 }
 
 /// What would go out is the tree of the pass before, which nobody signed.

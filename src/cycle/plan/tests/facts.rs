@@ -83,9 +83,9 @@ fn only_a_required_check_that_ran_is_an_obligation() {
 #[test]
 fn what_a_check_raises_says_what_fails_as_far_as_that_is_known() {
     for (base, now, text) in [
-        ("0", "1:b,a 1:b,a", "The check test fails: a, b"),
-        ("0", "1 1", "The check test fails"),
-        ("1 1", "1 1", "The check test fails, as it did on the base"),
+        ("0", "1:b,a 1:b,a", "The check `test` fails: a, b."),
+        ("0", "1 1", "The check `test` fails."),
+        ("1 1", "1 1", "The check `test` fails, as it did on the base."),
     ] {
         let rules = Rules { strict_baseline: true, ..Rules::default() };
         let mut play = Play::over(Setting { base, rules, ..Setting::default() });
