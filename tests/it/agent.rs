@@ -353,7 +353,7 @@ async fn what_runs_in_the_background_ends_with_the_turn() {
         r##"
         [[conversation]]
         [[conversation.turn]]
-        tools = [{ name = "bash", input = { command = "setsid sleep 603 > /dev/null 2>&1 & echo up" } }]
+        tools = [{ name = "bash", input = { command = "setsid sleep 603 > /dev/null 2>&1 & until cat /proc/[0-9]*/comm | grep -qx sleep; do :; done" } }]
         [[conversation.turn]]
         tools = [{ name = "bash", input = { command = "cat /proc/[0-9]*/comm" } }]
         [[conversation.turn]]

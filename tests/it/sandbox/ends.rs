@@ -38,6 +38,7 @@ async fn killing_the_commands_leaves_a_sandbox_that_works() {
         &format!("setsid sleep {nap} > /dev/null 2>&1 & setsid python3 -m http.server 3001 > /dev/null 2>&1 &"),
     )
     .await;
+    said(&sandbox, "until ps -e -o comm= | grep -q python; do :; done").await;
     let long = unique_sleep();
     let line = format!("exec sleep {long}");
     let (long, ()) = tokio::join!(sh(&sandbox, &line), async {

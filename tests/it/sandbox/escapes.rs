@@ -300,6 +300,7 @@ async fn two_sandboxes_do_not_see_each_other() {
     said(&one, "echo secret | tee /tmp/f ~/f /dev/shm/f f > /dev/null").await;
     sh(&one, "setsid python3 -m http.server 3001 > /dev/null 2>&1 & setsid sleep 7777 > /dev/null 2>&1 &").await;
     said(&one, "until python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 3001))' 2>/dev/null; do sleep 0.05; done").await;
+    said(&one, "until ps -e -o args= | grep -q '[s]leep 7777'; do :; done").await;
     assert_eq!(said(&two, "cat /tmp/f ~/f /dev/shm/f f 2>/dev/null | wc -l").await, "0");
     assert_ne!(
         sh(&two, "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 3001))'").await.end,
