@@ -112,6 +112,20 @@ pub enum RulingKind {
     CannotJudge,
 }
 
+impl RulingKind {
+    /// The ruling as pages and pull requests call it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::StillOpen => "still open",
+            Self::Met => "met",
+            Self::NotMet => "not met",
+            Self::CannotJudge => "could not judge",
+        }
+    }
+}
+
 /// What a reviewer says of one criterion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriterionRuling {

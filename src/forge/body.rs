@@ -69,6 +69,8 @@ pub struct Open {
     pub raised: String,
     /// What it says.
     pub text: String,
+    /// What was said of it since, one sentence each.
+    pub since: Vec<String>,
 }
 
 /// One check, on the base and on the delivered tree.
@@ -122,6 +124,13 @@ impl Body<'_> {
 
     fn quoted(&self, text: &str) -> String {
         inert::block(text, self.cap.characters)
+    }
+
+    /// What was said, on one line, and no longer than the other texts.
+    fn said(&self, text: &str) -> String {
+        let kept: String = text.chars().take(self.cap.characters).collect();
+        let note = if kept.len() < text.len() { " [shortened]" } else { "" };
+        inert::line(&format!("{kept}{note}"))
     }
 
     /// The link's target: nothing in it can end it.

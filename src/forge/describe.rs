@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::body::{Budget, Check, Open, Report};
+use crate::cycle::answers::Claim;
 use crate::cycle::checks::{CheckRun, Outcome as CheckOutcome};
 use crate::cycle::ledger::{Obligation, Raiser};
 use crate::cycle::outcome::{Failure, Outcome};
@@ -93,7 +94,20 @@ fn open(o: &Obligation) -> Open {
         Raiser::Person(name) => (String::new(), name.clone()),
     };
     let raised = format!("{who}, pass {}", o.pass);
-    Open { id: o.id.clone(), severity, cites: o.cites.clone(), raised, text: o.text.clone() }
+    Open { id: o.id.clone(), severity, cites: o.cites.clone(), raised, text: o.text.clone(), since: since(o) }
+}
+
+/// The implementer's answer and the reviewer's ruling, the last of each.
+fn since(o: &Obligation) -> Vec<String> {
+    let answer = o.answer.as_ref().map(|a| match &a.answer.answer {
+        Claim::Fixed => format!("The implementer called it fixed in pass {}: a claim.", a.pass),
+        Claim::Disputed { reason } => format!("The implementer disputed it in pass {}: {reason}", a.pass),
+    });
+    let ruling = o.ruling.as_ref().map(|r| match r.note.trim() {
+        "" => format!("The reviewer's last ruling: {}.", r.ruling.word()),
+        note => format!("The reviewer's last ruling: {}: {note}", r.ruling.word()),
+    });
+    answer.into_iter().chain(ruling).collect()
 }
 
 fn notes(run: &Run, change: &Change, pass: Option<&Pass>) -> Vec<String> {

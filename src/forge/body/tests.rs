@@ -22,6 +22,10 @@ fn report() -> Report {
                 cites: "src/split.rs:41".into(),
                 raised: "reviewer, pass 1".into(),
                 text: "A negative total loses a cent.".into(),
+                since: vec![
+                    "The implementer called it fixed in pass 3: a claim.".into(),
+                    "The reviewer's last ruling: still open: `split(-1, 3)` hands out 0.".into(),
+                ],
             },
         ],
         notes: vec!["A contradiction: the reviewer approved pass 3, on which `test` regressed.".into()],
@@ -71,6 +75,9 @@ The models' words in this run were written beforehand, in a script.
 ```text
 A negative total loses a cent.
 ```
+
+- The implementer called it fixed in pass 3: a claim.
+- The reviewer's last ruling: still open: `split(-1, 3)` hands out 0.
 
 ### Worth knowing
 
@@ -139,7 +146,7 @@ Quoted text is kept from mentioning people and closing issues: a space or a dot 
     );
 }
 
-/// H08: a body over the forge's limit is shortened, never refused, and ends outside every fence.
+/// A body over the forge's limit is shortened, never refused, and ends outside every fence.
 #[test]
 fn a_body_that_is_too_long_is_shortened_with_its_outcome_and_link_kept() {
     let objection = "````\n| a | b |\n```\né 日本 `x`\n".repeat(10_000);
@@ -166,7 +173,7 @@ fn every_cut_ends_outside_of_a_fence() {
     }
 }
 
-/// P6, G25: whatever slot it comes through, text from outside stays text.
+/// Whatever slot it comes through, text from outside stays text.
 #[test]
 fn no_slot_lets_a_mention_a_closing_word_markup_or_a_link_through() {
     let attack = "Fixes #12 @octocat https://evil.example <img src=x onerror=alert(1)> ![x](http://e/t.png) <!-- countersign --> GH-7\n/merge\nSigned-off-by: x\n```\n# heading\n| cell |\n\u{202e}";
@@ -176,7 +183,14 @@ fn no_slot_lets_a_mention_a_closing_word_markup_or_a_link_through() {
         sentence: hostile(),
         timeline: "http://127.0.0.1/runs/1) <script> [x](http://evil.example".into(),
         protected: vec![hostile()],
-        open: vec![Open { id: hostile(), severity: hostile(), cites: hostile(), raised: hostile(), text: hostile() }],
+        open: vec![Open {
+            id: hostile(),
+            severity: hostile(),
+            cites: hostile(),
+            raised: hostile(),
+            text: hostile(),
+            since: vec![hostile()],
+        }],
         notes: vec![hostile()],
         checks: vec![Check { name: hostile(), before: hostile(), now: hostile() }],
         criteria: vec![Criterion { text: hostile(), result: hostile() }],

@@ -131,6 +131,7 @@ pub(super) fn finding(o: &Obligation) -> Finding {
         text: Prose::new(&with_evidence(o)),
         evidence: None,
         answer: o.answer.as_ref().map(|a| answer(&a.answer.answer)),
+        ruling: o.ruling.as_ref().map(ruling),
     }
 }
 
@@ -151,17 +152,17 @@ fn answer(said: &Said) -> Answer {
 
 /// What a review ruled.
 pub(super) fn rulings(rulings: &[Ruled]) -> Option<Part> {
-    let one = |r: &Ruled| {
-        let (tone, word) = match r.ruling {
-            RulingKind::Closed => (Tone::Good, "closed"),
-            RulingKind::StillOpen => (Tone::Bad, "still open"),
-            RulingKind::Met => (Tone::Good, "met"),
-            RulingKind::NotMet => (Tone::Bad, "not met"),
-            RulingKind::CannotJudge => (Tone::Warn, "could not judge"),
-        };
-        Ruling { id: r.id.clone(), ruled: Badge::new(tone, word), evidence: Prose::new(&r.note) }
+    (!rulings.is_empty()).then(|| Part::Rulings(rulings.iter().map(ruling).collect()))
+}
+
+fn ruling(ruled: &Ruled) -> Ruling {
+    let tone = match ruled.ruling {
+        RulingKind::Closed | RulingKind::Met => Tone::Good,
+        RulingKind::StillOpen | RulingKind::NotMet => Tone::Bad,
+        RulingKind::CannotJudge => Tone::Warn,
     };
-    (!rulings.is_empty()).then(|| Part::Rulings(rulings.iter().map(one).collect()))
+    let evidence = Prose::new(&ruled.note);
+    Ruling { id: ruled.id.clone(), ruled: Badge::new(tone, ruled.ruling.word()), evidence }
 }
 
 /// What was discarded unread.

@@ -18,7 +18,7 @@ async fn all_at_once(client: &Client, calls: usize) -> Vec<Result<(), ClientErro
     join_all(calls).await
 }
 
-/// H31: under $1 there is room for three whole answers of $0.30, and for one that is lowered to what is left.
+/// Under $1 there is room for three whole answers of $0.30, and for one that is lowered to what is left.
 async fn parallel_calls_stay_under_a_dollar(calls: usize) {
     let rig = Rig::new(always(says(&"word".repeat(30_000)))).await;
     let dollar = Money::from_cents(100);

@@ -1,4 +1,4 @@
-//! Whatever text comes from outside, in whatever slot of whatever page: it is shown, and it is never markup (W1, W2, W3, W5).
+//! Whatever text comes from outside, in whatever slot of whatever page: it is shown, and it is never markup.
 
 use super::looks::all;
 use super::markup::text_of;

@@ -107,6 +107,7 @@ impl Sample<'_> {
             text: self.prose("`split::negative_refund` passed on the base and fails now."),
             evidence: None,
             answer: None,
+            ruling: None,
         };
         let could_not_run = Check {
             note: Some(self.line("The sandbox ended before the check did; it was tried again in a fresh one.")),

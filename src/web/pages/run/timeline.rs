@@ -169,6 +169,8 @@ pub struct Finding {
     pub evidence: Option<Output>,
     /// What the implementer answered.
     pub answer: Option<Answer>,
+    /// The last ruling of a review on it.
+    pub ruling: Option<Ruling>,
 }
 
 /// The implementer's answer to a finding: a claim.

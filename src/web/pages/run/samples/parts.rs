@@ -7,7 +7,7 @@ use crate::web::prose::{Line, Prose};
 use crate::web::view::{Badge, Claim, Hash, Meter, Tone};
 use crate::web::words::When;
 
-use super::super::timeline::{Answer, Check, Discarded, Fact, Facts, Finding, Group, Note, Part, Remark, Step};
+use super::super::timeline::{Answer, Check, Discarded, Fact, Facts, Finding, Group, Note, Part, Remark, Ruling, Step};
 use super::super::{Budget, Heading, Issue, Outcome, Summary, View, Who};
 
 /// 10:00 on the day of the samples.
@@ -117,6 +117,7 @@ impl Sample<'_> {
             text: self.prose("A negative total takes the remainder from the wrong end: `split(-1000, 3)` hands out -999. `cargo test neg_split` exits 101."),
             evidence: Some(Output::new(&self.say("assertion `left == right` failed\n  left: -999\n right: -1000"), 0)),
             answer: Some(Answer { says: self.say("says it is fixed"), text: self.prose("The step now follows the sign of the rest (`rest.signum()`).") }),
+            ruling: Some(Ruling { id: self.say("F1"), ruled: self.badge(Tone::Bad, "still open"), evidence: self.prose("`split(-1, 3)` still hands out 0.") }),
         }
     }
 
