@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::nearest::nearest;
 
 /// Everything that an operator sets.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Where the database, mirrors and work trees are.
     pub data: PathBuf,
@@ -25,8 +27,7 @@ pub struct Config {
 }
 
 /// How sandboxes are made.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxConfig {
     /// Whether no run may start while a limit cannot be enforced on this machine.
     pub strict: bool,
@@ -37,8 +38,7 @@ pub struct SandboxConfig {
 }
 
 /// The agents of the roles.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentsConfig {
     /// Who writes.
     pub implementer: AgentConfig,
@@ -47,8 +47,7 @@ pub struct AgentsConfig {
 }
 
 /// One role's agent.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentConfig {
     /// Name in the provider table.
     pub provider: String,
@@ -57,8 +56,7 @@ pub struct AgentConfig {
 }
 
 /// Where a provider is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProviderConfig {
     /// Its base URL instead of the table's.
     pub base_url: Option<String>,
@@ -101,35 +99,76 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
-    /// The file is not valid.
-    #[error("the configuration {} is not valid: {message}", path.display())]
+    /// The file is no TOML.
+    #[error("the configuration {} is not valid TOML: {message}", path.display())]
     Invalid {
         /// Which file.
         path: PathBuf,
-        /// Where and what, and what would be right.
+        /// Where and what.
         message: String,
     },
-    /// A value is out of range.
-    #[error("{key}: {why}")]
-    Range {
-        /// The key.
-        key: &'static str,
+    /// A value of the wrong kind or out of range.
+    #[error("{given} must be {must}")]
+    Bad {
+        /// The key or the variable.
+        given: String,
         /// What would be right.
-        why: &'static str,
+        must: &'static str,
     },
-    /// An environment variable of ours that no key stands behind.
-    #[error("{name} is set, but there is no such setting{hint}")]
-    UnknownVariable {
-        /// The variable.
-        name: String,
-        /// The nearest known one, if any is near.
-        hint: String,
+    /// A key of the file, or an environment variable of ours, that no setting stands behind.
+    #[error("there is no setting {given}; did you mean {near}?")]
+    Unknown {
+        /// The key or the variable.
+        given: String,
+        /// The nearest known one.
+        near: String,
     },
 }
 
-/// The variables that stand beside keys of the file.
-const VARIABLES: &[&str] =
-    &["COUNTERSIGN_DATA", "COUNTERSIGN_LISTEN", "COUNTERSIGN_SLOTS", "COUNTERSIGN_SANDBOX_STRICT"];
+/// One setting: how it is called in the file, what it must be, and where it goes if it is that.
+struct Key {
+    /// With a dot between section and key.
+    name: &'static str,
+    must: &'static str,
+    set: fn(&mut Config, &Value) -> Option<()>,
+}
+
+const LOOPBACK: &str = "a loopback address such as \"127.0.0.1:7171\", since there is no sign-in yet";
+const PROVIDER: &str = "the name of a provider, such as \"anthropic\"";
+const MODEL: &str = "the provider's name of a model";
+const BASE_URL: &str = "the address of a provider, such as \"https://api.anthropic.com\"";
+
+const KEYS: &[Key] = &[
+    Key { name: "data", must: "a path", set: |c, v| put(&mut c.data, text(v)?.into()) },
+    Key { name: "listen", must: LOOPBACK, set: |c, v| put(&mut c.listen, loopback(v)?) },
+    Key { name: "slots", must: "a whole number from 1 to 64", set: |c, v| put(&mut c.slots, whole(v, 1..=64)?) },
+    Key { name: "sandbox.strict", must: "true or false", set: |c, v| put(&mut c.sandbox.strict, v.as_bool()?) },
+    Key {
+        name: "sandbox.uid",
+        must: "a user's number from 1 to 4294967294, and never root's 0",
+        set: |c, v| put(&mut c.sandbox.uid, whole(v, 1..=u32::MAX - 1)?),
+    },
+    Key {
+        name: "sandbox.memory_mib",
+        must: "a whole number of MiB from 64 to 1048576",
+        set: |c, v| put(&mut c.sandbox.memory_mib, whole(v, 64..=1_048_576)?),
+    },
+    Key {
+        name: "agents.implementer.provider",
+        must: PROVIDER,
+        set: |c, v| put(&mut c.agents.implementer.provider, text(v)?),
+    },
+    Key { name: "agents.implementer.model", must: MODEL, set: |c, v| put(&mut c.agents.implementer.model, text(v)?) },
+    Key {
+        name: "agents.reviewer.provider",
+        must: PROVIDER,
+        set: |c, v| put(&mut c.agents.reviewer.provider, text(v)?),
+    },
+    Key { name: "agents.reviewer.model", must: MODEL, set: |c, v| put(&mut c.agents.reviewer.model, text(v)?) },
+];
+
+/// What the variables of our settings begin with; a variable is its key in capitals, with `_` in place of the dots.
+const PREFIX: &str = "COUNTERSIGN_";
 
 impl Config {
     /// Reads the file, if one is given, and then the environment, which wins.
@@ -137,53 +176,119 @@ impl Config {
     /// # Errors
     /// [`Error`], naming the key and what would be right.
     pub fn load(file: Option<&Path>) -> Result<Self, Error> {
-        let config = file.map_or_else(|| Ok(Self::default()), read)?;
-        let ours = environment().filter(|(name, _)| name.starts_with("COUNTERSIGN_"));
-        let config = ours.into_iter().try_fold(config, |c, (name, value)| c.with_variable(&name, &value))?;
-        config.check()
+        Self::read(file, environment())
     }
 
-    fn with_variable(mut self, name: &str, value: &str) -> Result<Self, Error> {
-        let range = |key, why| Error::Range { key, why };
-        match name {
-            "COUNTERSIGN_DATA" => self.data = PathBuf::from(value),
-            "COUNTERSIGN_LISTEN" => {
-                self.listen =
-                    value.parse().map_err(|_| range("COUNTERSIGN_LISTEN", "an address like 127.0.0.1:7171"))?;
+    fn read(file: Option<&Path>, environment: impl Iterator<Item = (String, String)>) -> Result<Self, Error> {
+        let mut config = Self::default();
+        if let Some(path) = file {
+            for (name, value) in leaves("", table(path)?) {
+                config.set(&name, &[value], &|key| format!("`{key}`"))?;
             }
-            "COUNTERSIGN_SLOTS" => {
-                self.slots = value.parse().map_err(|_| range("COUNTERSIGN_SLOTS", "a whole number from 1 to 64"))?;
-            }
-            "COUNTERSIGN_SANDBOX_STRICT" => {
-                self.sandbox.strict =
-                    value.parse().map_err(|_| range("COUNTERSIGN_SANDBOX_STRICT", "either true or false"))?;
-            }
-            _ => return Err(Error::UnknownVariable { name: name.to_owned(), hint: nearest(name) }),
         }
-        Ok(self)
+        for (variable, value) in environment {
+            if let Some(name) = variable.strip_prefix(PREFIX) {
+                config.set(&of_variable(name), &readings(value), &variable_of)?;
+            }
+        }
+        Ok(config)
     }
 
-    fn check(self) -> Result<Self, Error> {
-        if !self.listen.ip().is_loopback() {
-            let why = "must be a loopback address such as 127.0.0.1:7171, since there is no sign-in yet";
-            return Err(Error::Range { key: "listen", why });
+    /// Sets a key to the first of these values that it takes; `shown` is how the key is called where it was given.
+    fn set(&mut self, name: &str, values: &[Value], shown: &dyn Fn(&str) -> String) -> Result<(), Error> {
+        if values.iter().all(Value::is_table) && self.has_section(name) {
+            return Ok(());
         }
-        if !(1..=64).contains(&self.slots) {
-            return Err(Error::Range { key: "slots", why: "must be a whole number from 1 to 64" });
+        if let Some(provider) = provider_of(name) {
+            let url = values.first().and_then(text).ok_or_else(|| Error::Bad { given: shown(name), must: BASE_URL })?;
+            self.providers.entry(provider.to_owned()).or_default().base_url = Some(url);
+            return Ok(());
         }
-        if !(64..=1_048_576).contains(&self.sandbox.memory_mib) {
-            return Err(Error::Range { key: "sandbox.memory_mib", why: "must be from 64 to 1048576" });
+        let Some(key) = KEYS.iter().find(|key| key.name == name) else {
+            let known: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+            return Err(Error::Unknown { given: shown(name), near: shown(nearest(name, &known)) });
+        };
+        let taken = values.iter().find_map(|value| (key.set)(self, value));
+        taken.ok_or_else(|| Error::Bad { given: shown(name), must: key.must })
+    }
+
+    /// Whether an empty section of this name may stand there; a provider's is kept, so that its name is looked at.
+    fn has_section(&mut self, name: &str) -> bool {
+        if let Some(provider) = name.strip_prefix("providers.").filter(|provider| !provider.contains('.')) {
+            self.providers.entry(provider.to_owned()).or_default();
+            return true;
         }
-        if self.sandbox.uid == 0 {
-            return Err(Error::Range { key: "sandbox.uid", why: "must not be root's" });
-        }
-        Ok(self)
+        name == "providers" || KEYS.iter().any(|key| key.name.starts_with(&format!("{name}.")))
     }
 }
 
-fn read(path: &Path) -> Result<Config, Error> {
+fn put<T>(place: &mut T, value: T) -> Option<()> {
+    *place = value;
+    Some(())
+}
+
+/// A text that says something.
+fn text(value: &Value) -> Option<String> {
+    value.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "a range is written where it is needed")]
+fn whole<T: TryFrom<i64> + PartialOrd>(value: &Value, range: RangeInclusive<T>) -> Option<T> {
+    T::try_from(value.as_integer()?).ok().filter(|n| range.contains(n))
+}
+
+fn loopback(value: &Value) -> Option<SocketAddr> {
+    value.as_str()?.parse().ok().filter(|address: &SocketAddr| address.ip().is_loopback())
+}
+
+/// The provider in `providers.NAME.base_url`.
+fn provider_of(name: &str) -> Option<&str> {
+    name.strip_prefix("providers.")?.strip_suffix(".base_url").filter(|provider| !provider.is_empty())
+}
+
+fn table(path: &Path) -> Result<Table, Error> {
     let text = std::fs::read_to_string(path).map_err(|source| Error::Unreadable { path: path.to_owned(), source })?;
-    toml::from_str(&text).map_err(|e| Error::Invalid { path: path.to_owned(), message: e.to_string() })
+    text.parse().map_err(|e: toml::de::Error| Error::Invalid { path: path.to_owned(), message: e.to_string() })
+}
+
+/// Every value of the file with its key; an empty section stands for itself.
+fn leaves(prefix: &str, table: Table) -> Vec<(String, Value)> {
+    let each = |(key, value): (String, Value)| {
+        let name = if prefix.is_empty() { key } else { format!("{prefix}.{key}") };
+        match value {
+            Value::Table(inner) if !inner.is_empty() => leaves(&name, inner),
+            Value::Table(_)
+            | Value::String(_)
+            | Value::Integer(_)
+            | Value::Float(_)
+            | Value::Boolean(_)
+            | Value::Datetime(_)
+            | Value::Array(_) => vec![(name, value)],
+        }
+    };
+    table.into_iter().flat_map(each).collect()
+}
+
+/// What a variable's text can mean: itself, a number, yes or no.
+fn readings(value: String) -> Vec<Value> {
+    let number = value.parse().ok().map(Value::Integer);
+    let flag = value.parse().ok().map(Value::Boolean);
+    [Value::String(value)].into_iter().chain(number).chain(flag).collect()
+}
+
+/// The key that a variable without its prefix stands for; keys have `_` of their own, so the known ones are tried.
+fn of_variable(name: &str) -> String {
+    let known = KEYS.iter().find(|key| variable_of(key.name).strip_prefix(PREFIX) == Some(name));
+    let provider = name.strip_prefix("PROVIDERS_").and_then(|rest| rest.strip_suffix("_BASE_URL"));
+    match (known, provider) {
+        (Some(key), _) => key.name.to_owned(),
+        (None, Some(provider)) => format!("providers.{}.base_url", provider.to_lowercase()),
+        (None, None) => name.to_lowercase().replace('_', "."),
+    }
+}
+
+fn variable_of(key: &str) -> String {
+    format!("{PREFIX}{}", key.to_uppercase().replace('.', "_"))
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
@@ -197,53 +302,101 @@ pub fn secret_variable(name: &str) -> Option<String> {
     environment().find(|(n, v)| n == name && !v.is_empty()).map(|(_, v)| v)
 }
 
-fn nearest(name: &str) -> String {
-    let near = VARIABLES.iter().min_by_key(|known| distance(known, name)).filter(|known| distance(known, name) <= 6);
-    near.map_or_else(String::new, |known| format!("; did you mean {known}?"))
-}
-
-/// Levenshtein distance over bytes.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut corner = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let change = corner + usize::from(x != y);
-            corner = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(corner + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_unknown_variable_names_the_nearest_known_one() {
-        let refused = Config::default().with_variable("COUNTERSIGN_LISTN", "x").unwrap_err();
-        assert!(refused.to_string().contains("did you mean COUNTERSIGN_LISTEN?"), "{refused}");
-    }
-
-    #[test]
-    fn an_unknown_key_is_an_error_that_names_the_known_ones() {
+    fn read(file: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
         let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("countersign.toml");
-        std::fs::write(&file, "slot = 3\n").unwrap();
-        let refused = read(&file).unwrap_err().to_string();
-        assert!(refused.contains("slot") && refused.contains("slots"), "{refused}");
+        let path = dir.path().join("countersign.toml");
+        std::fs::write(&path, file).unwrap();
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Config::read(Some(&path), variables).map_err(|e| e.to_string())
     }
 
     #[test]
-    fn only_loopback_is_served_while_there_is_no_sign_in() {
-        for (address, good) in
-            [("127.0.0.1:80", true), ("[::1]:80", true), ("0.0.0.0:80", false), ("10.0.0.1:80", false)]
-        {
-            let config = Config { listen: address.parse().unwrap(), ..Config::default() };
-            assert_eq!(config.check().is_ok(), good, "{address}");
+    fn each_key_is_read_from_the_file_and_from_its_variable_which_wins() {
+        let values = [
+            ("data", "'/var/lib/c'", "/var/lib/d"),
+            ("listen", "'127.0.0.1:1'", "[::1]:2"),
+            ("slots", "3", "4"),
+            ("sandbox.strict", "false", "true"),
+            ("sandbox.uid", "70000", "70001"),
+            ("sandbox.memory_mib", "100", "200"),
+            ("agents.implementer.provider", "'a'", "b"),
+            ("agents.implementer.model", "'a'", "b"),
+            ("agents.reviewer.provider", "'a'", "5"),
+            ("agents.reviewer.model", "'a'", "true"),
+            ("providers.anthropic.base_url", "'http://127.0.0.1:1'", "http://127.0.0.1:2"),
+        ];
+        assert_eq!(values.len(), KEYS.len() + 1);
+        for (key, in_file, in_variable) in values {
+            let file = format!("{key} = {in_file}\n");
+            let variable = [(variable_of(key), in_variable)];
+            let variable: Vec<(&str, &str)> = variable.iter().map(|(n, v)| (n.as_str(), *v)).collect();
+            let both = read(&file, &variable).unwrap();
+            assert_eq!(both, read("", &variable).unwrap(), "{key}");
+            assert_ne!(both, read(&file, &[]).unwrap(), "{key}");
+            assert_ne!(both, Config::default(), "{key}");
         }
+    }
+
+    #[test]
+    fn an_unknown_key_or_variable_is_an_error_that_names_the_nearest_known_one() {
+        let cases = [
+            ("slot = 3", "there is no setting `slot`; did you mean `slots`?"),
+            ("lisen = 'x'", "there is no setting `lisen`; did you mean `listen`?"),
+            ("[sandbox]\nmemory = 3", "there is no setting `sandbox.memory`; did you mean `sandbox.memory_mib`?"),
+            (
+                "[agents.reviewer]\nmodell = 'x'",
+                "there is no setting `agents.reviewer.modell`; did you mean `agents.reviewer.model`?",
+            ),
+        ];
+        for (file, said) in cases {
+            assert_eq!(read(file, &[]).unwrap_err(), said);
+        }
+        let said = "there is no setting COUNTERSIGN_LISTN; did you mean COUNTERSIGN_LISTEN?";
+        assert_eq!(read("", &[("COUNTERSIGN_LISTN", "x")]).unwrap_err(), said);
+    }
+
+    #[test]
+    fn a_value_that_does_not_fit_says_what_would() {
+        let cases = [
+            ("listen = 5", "`listen` must be a loopback address such as \"127.0.0.1:7171\""),
+            ("listen = '0.0.0.0:80'", "`listen` must be a loopback address"),
+            ("listen = 'localhost'", "`listen` must be a loopback address"),
+            ("slots = 0", "`slots` must be a whole number from 1 to 64"),
+            ("slots = 65", "`slots` must be a whole number from 1 to 64"),
+            ("slots = -1", "`slots` must be a whole number from 1 to 64"),
+            ("slots = 1.5", "`slots` must be a whole number from 1 to 64"),
+            ("slots = [2]", "`slots` must be a whole number from 1 to 64"),
+            ("data = ''", "`data` must be a path"),
+            ("[sandbox]\nuid = 0", "`sandbox.uid` must be a user's number"),
+            ("[sandbox]\nuid = 4294967295", "`sandbox.uid` must be a user's number"),
+            ("[sandbox]\nmemory_mib = 63", "`sandbox.memory_mib` must be a whole number of MiB"),
+            ("[sandobx]", "there is no setting `sandobx`"),
+            ("sandbox = true", "there is no setting `sandbox`"),
+            ("slots = ", "is not valid TOML"),
+        ];
+        for (file, said) in cases {
+            let refused = read(file, &[]).unwrap_err();
+            assert!(refused.contains(said), "{file}: {refused}");
+        }
+        let refused = read("", &[("COUNTERSIGN_SANDBOX_STRICT", "yes")]).unwrap_err();
+        assert_eq!(refused, "COUNTERSIGN_SANDBOX_STRICT must be true or false");
+        let missing = Config::read(Some(Path::new("/no/such/file")), std::iter::empty()).unwrap_err();
+        assert!(missing.to_string().contains("/no/such/file"), "{missing}");
+    }
+
+    #[test]
+    fn an_empty_section_changes_nothing_but_a_providers_name_is_kept_to_be_looked_at() {
+        assert_eq!(read("[sandbox]\n[agents]\n[agents.reviewer]\n[providers]\n", &[]).unwrap(), Config::default());
+        assert!(read("[providers.antropic]\n", &[]).unwrap().providers.contains_key("antropic"));
+    }
+
+    #[test]
+    fn other_variables_are_not_ours() {
+        assert_eq!(read("", &[("PATH", "x"), ("COUNTERSIGNED", "x")]).unwrap(), Config::default());
     }
 }

@@ -15,6 +15,7 @@ pub mod gateway;
 pub mod git;
 pub mod hidden;
 pub mod model_server;
+mod nearest;
 pub mod runner;
 pub mod sandbox;
 pub mod service;

@@ -6,7 +6,6 @@
 mod cargo;
 mod declared;
 mod instructions;
-mod keys;
 mod node;
 mod python;
 mod tree;

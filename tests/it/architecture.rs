@@ -12,7 +12,7 @@ use source::{Source, read_all, words};
 const EDGES: &[(&str, &[&str])] = &[
     ("cycle", &[]),
     ("clock", &[]),
-    ("config", &[]),
+    ("config", &["nearest"]),
     ("telemetry", &["config"]),
     ("store", &["clock", "cycle"]),
     // Ports: the core's words and the time, and of each other only what is said here.
@@ -20,7 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("git", &["clock", "cycle", "hidden"]),
     ("gateway", &["clock", "cycle"]),
     ("forge", &["clock", "cycle", "hidden"]),
-    ("checks", &["clock", "cycle", "sandbox"]),
+    ("checks", &["clock", "cycle", "nearest", "sandbox"]),
     ("agent", &["clock", "cycle", "gateway", "sandbox"]),
     ("app", &["agent", "checks", "clock", "config", "cycle", "forge", "gateway", "git", "hidden", "sandbox", "store"]),
     ("runner", &["agent", "checks", "clock", "config", "cycle", "forge", "gateway", "git", "sandbox", "store"]),
@@ -33,6 +33,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("service", &["app", "config", "cycle", "gateway", "runner", "sandbox", "store", "web"]),
     // Characters that nobody can see, made visible: for whoever shows text from outside.
     ("hidden", &[]),
+    // The known name that was meant by an unknown one: for whoever refuses a setting.
+    ("nearest", &[]),
 ];
 
 /// A program of its own, built without this crate: its `crate::` is another one.

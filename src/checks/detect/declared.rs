@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use toml::{Table, Value};
 
-use super::keys::nearest;
 use super::tree::Tree;
 use super::{FILE, Setup, TIME_LIMIT_S};
 use crate::cycle::checks::{Check, Kind, Source};
+use crate::nearest::nearest;
 
 /// The file may be this large, in bytes.
 const LARGEST_FILE: usize = 64 * 1024;
