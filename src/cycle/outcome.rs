@@ -50,7 +50,9 @@ impl Stop {
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::BudgetPasses => "The last allowed pass was not accepted.",
-            Self::BudgetMoney => "The money ceiling was reached.",
+            Self::BudgetMoney => {
+                "The money ceiling was reached, since what was left might not have paid for another answer."
+            }
             Self::BudgetClock => "The time ceiling was reached.",
             Self::Stalled => "The last passes left the tree and its check results as they were.",
             Self::Oscillating => "The work went back to what an earlier pass had left.",

@@ -50,9 +50,10 @@ pub async fn run(options: Options, mut out: impl Write) -> Result<ExitCode> {
     let server = if options.live { None } else { Some(words(&stories, &data.0).await?) };
     let config = config(&options, &data.0, server.as_ref().map(|s| s.address.as_str()))?;
     let started = Service::start(&config).await?;
-    let listen = if options.exit { SocketAddr::from(([127, 0, 0, 1], 0)) } else { options.listen };
-    let address = started.serve_pages(listen).await?;
-    writeln!(out, "The pages are at http://{address}; the data is in {}.", data.0.display())?;
+    if !options.exit {
+        let address = started.serve_pages(options.listen).await?;
+        writeln!(out, "The pages are at http://{address}; the data is in {}.", data.0.display())?;
+    }
     let mut runs = Vec::new();
     for story in &stories {
         runs.push(begin(&started, story, &data.0).await?);

@@ -42,6 +42,8 @@ pub struct Report {
     pub protected: Vec<String>,
     /// What is still open, in the order of importance.
     pub open: Vec<Open>,
+    /// What was raised and is closed: `F1 · high · src/split.rs:41 · closed in pass 2`.
+    pub closed: Vec<String>,
     /// Contradictions, a base that moved, remarks that came too late: one sentence each.
     pub notes: Vec<String>,
     /// The checks on the delivered tree.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::body::{Budget, Check, Open, Report};
 use crate::cycle::answers::Claim;
 use crate::cycle::checks::{CheckRun, Outcome as CheckOutcome};
-use crate::cycle::ledger::{Obligation, Raiser};
+use crate::cycle::ledger::{Obligation, Raiser, State};
 use crate::cycle::outcome::{Failure, Outcome};
 use crate::cycle::run::{Pass, Run};
 use crate::cycle::step::{Change, Reviewed, Written};
@@ -20,6 +20,7 @@ pub(super) fn report(run: &Run, change: &Change, outcome: &Outcome, canned: bool
         timeline: format!("/runs/{}", run.id),
         protected: change.protected.clone(),
         open: run.ledger.open().map(open).collect(),
+        closed: run.ledger.all().iter().filter_map(closed).collect(),
         notes: notes(run, change, pass),
         checks: run.checks().iter().map(|c| check(run, pass, &c.name)).collect(),
         criteria: Vec::new(),
@@ -97,6 +98,17 @@ fn open(o: &Obligation) -> Open {
     Open { id: o.id.clone(), severity, cites: o.cites.clone(), raised, text: o.text.clone(), since: since(o) }
 }
 
+/// An objection that is out of the way, on one line.
+fn closed(o: &Obligation) -> Option<String> {
+    let fate = match o.state {
+        State::Open => return None,
+        State::Met { pass } => format!("met in pass {pass}"),
+        State::Closed { pass } => format!("closed in pass {pass}"),
+    };
+    let first = o.text.lines().next().unwrap_or_default();
+    Some(format!("{} ({}, raised in pass {}, {fate}): {first}", o.id, o.kind(), o.pass))
+}
+
 /// The implementer's answer and the reviewer's ruling, the last of each.
 fn since(o: &Obligation) -> Vec<String> {
     let answer = o.answer.as_ref().map(|a| match &a.answer.answer {
@@ -143,7 +155,7 @@ fn check(run: &Run, pass: Option<&Pass>, name: &str) -> Check {
     Check {
         name: name.to_owned(),
         before: before(run.baseline.as_deref().unwrap_or_default(), name).to_owned(),
-        now: judged.map_or("not run", |j| word(&j.outcome)).to_owned(),
+        now: judged.map_or_else(|| "not run".to_owned(), |j| now(&j.outcome)),
     }
 }
 
@@ -155,13 +167,23 @@ fn before(baseline: &[CheckRun], name: &str) -> &'static str {
     }
 }
 
-fn word(outcome: &CheckOutcome) -> &'static str {
+fn now(outcome: &CheckOutcome) -> String {
     match outcome {
-        CheckOutcome::Passed => "passed",
-        CheckOutcome::Regressed { .. } => "regressed",
-        CheckOutcome::PreExisting => "failed before too",
-        CheckOutcome::Flaky => "flaky",
-        CheckOutcome::CouldNotRun { .. } => "could not run",
+        CheckOutcome::Passed => "passed".to_owned(),
+        CheckOutcome::Regressed { new } => regressed(&new.iter().map(String::as_str).collect::<Vec<_>>()),
+        CheckOutcome::PreExisting => "failed before too".to_owned(),
+        CheckOutcome::Flaky => "flaky".to_owned(),
+        CheckOutcome::CouldNotRun { cause } => format!("could not run: {cause}"),
+    }
+}
+
+/// Names the first tests that fail now and did not fail on the base; a check without named tests has none.
+fn regressed(new: &[&str]) -> String {
+    match new {
+        [] => "regressed".to_owned(),
+        [one] => format!("regressed: {one} fails now"),
+        [one, other] => format!("regressed: {one} and {other} fail now"),
+        [one, other, more @ ..] => format!("regressed: {one}, {other} and {} more fail now", more.len()),
     }
 }
 

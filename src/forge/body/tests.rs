@@ -28,6 +28,7 @@ fn report() -> Report {
                 ],
             },
         ],
+        closed: vec!["F3 (low, raised in pass 1, closed in pass 2): The comment names the old rule.".into()],
         notes: vec!["A contradiction: the reviewer approved pass 3, on which `test` regressed.".into()],
         checks: vec![
             check("build", "passed", "passed"),
@@ -79,6 +80,10 @@ A negative total loses a cent.
 - The implementer called it fixed in pass 3: a claim.
 - The reviewer's last ruling: still open: `split(-1, 3)` hands out 0.
 
+### Closed on the way
+
+- F3 (low, raised in pass 1, closed in pass 2): The comment names the old rule.
+
 ### Worth knowing
 
 - A contradiction: the reviewer approved pass 3, on which `test` regressed.
@@ -119,6 +124,7 @@ fn an_accepted_run_says_no_more_than_it_has_to() {
         outcome: "Accepted · countersigned".into(),
         protected: Vec::new(),
         open: Vec::new(),
+        closed: Vec::new(),
         notes: Vec::new(),
         checks: Vec::new(),
         criteria: Vec::new(),
@@ -191,6 +197,7 @@ fn no_slot_lets_a_mention_a_closing_word_markup_or_a_link_through() {
             text: hostile(),
             since: vec![hostile()],
         }],
+        closed: vec![hostile()],
         notes: vec![hostile()],
         checks: vec![Check { name: hostile(), before: hostile(), now: hostile() }],
         criteria: vec![Criterion { text: hostile(), result: hostile() }],

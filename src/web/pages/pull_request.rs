@@ -33,10 +33,22 @@ pub struct View {
     pub head: Hash,
     /// The branch it is to be merged into.
     pub base: String,
+    /// What shows the change in a clone of the repository, ready for a shell.
+    pub commands: Vec<String>,
     /// When it was opened.
     pub opened: When,
     /// The text, in Markdown.
     pub body: String,
+}
+
+/// The commands that fetch a branch and show what it changes; the name of a base can be anything.
+#[must_use]
+pub(in crate::web) fn fetching(branch: &str, base: &str) -> Vec<String> {
+    let range = format!("origin/{base}...FETCH_HEAD");
+    let quoted = |text: &str| shlex::try_quote(text).map(Into::into).ok();
+    let fetch = quoted(branch).map(|branch: String| format!("git fetch origin {branch}"));
+    let diff = quoted(&range).map(|range: String| format!("git diff {range}"));
+    fetch.into_iter().chain(diff).collect()
 }
 
 /// Answers `GET /runs/{run}/pull-request`.
@@ -59,6 +71,7 @@ pub fn samples(say: &dyn Fn(&str) -> String) -> Vec<(&'static str, View)> {
         branch: say("countersign/42-rounding-loses-a-cent"),
         head: Hash { short: say("e02b9f1"), full: say("e02b9f14c1f0e2d3c4b5a69788796a5b4c3d2e10") },
         base: say("main"),
+        commands: fetching("countersign/42-rounding-loses-a-cent", &say("main")),
         opened: When::ago(1_772_618_533, 1_772_625_000),
         body: say(body),
     };

@@ -13,7 +13,7 @@ use crate::store::Usage;
 use crate::web::pages::run::timeline::{Group, Part, Remark, Step};
 use crate::web::prose::{Line, Prose};
 use crate::web::view::{Badge, Tone};
-use crate::web::words::{When, duration, sentence, tokens};
+use crate::web::words::{When, count, duration, sentence, tokens};
 
 /// The trees whose differences the page shows: each pass against the pass before, and against the base.
 pub(super) fn pairs(run: &Run) -> Vec<(TreeId, TreeId)> {
@@ -89,8 +89,17 @@ fn step(story: &Story, bracket: &Bracket<'_>, title: &str, parts: Vec<Part>) -> 
         began: When::clock(bracket.began / 1_000_000),
         took: bracket.took().map(duration),
         used: used(story, bracket),
-        parts: failed_to_run(bracket).into_iter().chain(parts).collect(),
+        parts: failed_to_run(bracket).into_iter().chain(parts).chain(bounded(story, bracket)).collect(),
     }
+}
+
+/// Says where money was counted that may not have been spent.
+fn bounded(story: &Story, bracket: &Bracket<'_>) -> Option<Part> {
+    let of = story.usage.iter().filter(|(step, usage)| *step == bracket.seq && usage.is_bound).count() as u64;
+    let calls = count(of, "model call", "model calls");
+    let text =
+        format!("{calls} ended without the provider's count of tokens: counted at the most that it can have cost.");
+    (of > 0).then(|| parts::note(Tone::Plain, &text))
 }
 
 fn tone(bracket: &Bracket<'_>) -> Tone {
@@ -229,7 +238,7 @@ fn written(story: &Story, pass: &Pass, (bracket, diffs): (&Bracket<'_>, Diffs)) 
 
 fn cut(ceiling: Ceiling) -> &'static str {
     match ceiling {
-        Ceiling::Money => "The money ceiling cut it.",
+        Ceiling::Money => "The money ceiling cut it: what was left might not have paid for another answer.",
         Ceiling::Clock => "The time ceiling cut it.",
     }
 }

@@ -71,6 +71,7 @@ impl Desk for App {
             repository: story.row.repository.name.clone(),
             title: pull.title,
             label: Badge::new(tone, pull.label),
+            commands: pull_request::fetching(&pull.branch, &pull.base),
             branch: pull.branch,
             head: hash(&pull.head),
             base: pull.base,

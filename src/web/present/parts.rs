@@ -130,7 +130,7 @@ pub(super) fn finding(o: &Obligation) -> Finding {
         fate,
         text: Prose::new(&with_evidence(o)),
         evidence: None,
-        answer: o.answer.as_ref().map(|a| answer(&a.answer.answer)),
+        answer: o.answer.as_ref().map(|a| answer(o, &a.answer.answer)),
         ruling: o.ruling.as_ref().map(ruling),
     }
 }
@@ -143,10 +143,15 @@ fn with_evidence(o: &Obligation) -> String {
     format!("{}\n\nEvidence given: {}", o.text, o.evidence)
 }
 
-fn answer(said: &Said) -> Answer {
+fn answer(o: &Obligation, said: &Said) -> Answer {
+    let judge = match &o.raiser {
+        Raiser::Check(_) => "the check",
+        Raiser::Reviewer => "the reviewer",
+        Raiser::Person(_) => "the person",
+    };
     match said {
-        Said::Fixed => Answer { says: "says it is fixed".to_owned(), text: Prose::new("") },
-        Said::Disputed { reason } => Answer { says: "disputes it".to_owned(), text: Prose::new(reason) },
+        Said::Fixed => Answer { says: "says it is fixed".to_owned(), judge, text: Prose::new("") },
+        Said::Disputed { reason } => Answer { says: "disputes it".to_owned(), judge, text: Prose::new(reason) },
     }
 }
 

@@ -71,17 +71,33 @@ fn now(story: &Story) -> Option<Now> {
 fn hand_over(run: &Run) -> Option<HandOver> {
     let (stands, next) = match run.outcome.as_ref()? {
         Ending::NeedsReview(stop) => {
-            let first = (*stop != Stop::SecretInCommit).then_some("Read what is open, then the diff of the last pass.");
-            (delivered(run, *stop), first.into_iter().chain([stop.advice()]).collect())
+            let first = (*stop != Stop::SecretInCommit).then(|| reading(run));
+            (delivered(run, *stop), first.into_iter().chain([stop.advice().to_owned()]).collect::<Vec<_>>())
         }
-        Ending::Failed(failure) => (nothing_delivered(run, failure), vec![sentence::advice_after(failure)]),
+        Ending::Failed(failure) => (nothing_delivered(run, failure), vec![sentence::advice_after(failure).to_owned()]),
         Ending::Accepted(_) | Ending::Delivered | Ending::Cancelled => return None,
     };
     Some(HandOver {
         stands: Line::new(&stands),
         open: run.ledger.open().map(parts::finding).collect(),
-        next: next.into_iter().map(Line::new).collect(),
+        next: next.iter().map(|step| Line::new(step)).collect(),
     })
+}
+
+/// What to read before anything is done.
+fn reading(run: &Run) -> String {
+    let pushed = match &run.delivery {
+        Delivery::Done { commit, .. } => run.passes.iter().find(|p| p.change().is_some_and(|c| c.commit == *commit)),
+        Delivery::None | Delivery::Pending | Delivery::Failed { .. } => None,
+    };
+    let diff = pushed.map_or_else(
+        || "the diff of the last pass against the base".to_owned(),
+        |p| format!("the diff of pass {} against the base, which is what was pushed", p.number),
+    );
+    match run.ledger.open().next() {
+        Some(_) => format!("Read what is open, then {diff}."),
+        None => format!("Read {diff}."),
+    }
 }
 
 /// Where the work of a run that needs a person is; why it needs one is said above.

@@ -138,7 +138,10 @@ fn of_kind(n: usize, (one, many): (&str, &str), all: usize) -> String {
 /// What a person can best do after a run that left nothing to deliver.
 pub(super) const fn advice_after(failure: &Failure) -> &'static str {
     match failure {
-        Failure::PrepareFailed(_) | Failure::FirstPassCrashed => "Mend the cause, then delegate the issue again.",
+        Failure::PrepareFailed(_) => "Mend the cause, then delegate the issue again.",
+        Failure::FirstPassCrashed => {
+            "If the cause is in the model's provider, try again later; else mend it, then delegate the issue again."
+        }
         Failure::NoChange => "Say in the issue what should be different afterwards, then delegate it again.",
         Failure::Stopped(stop) => stop.advice(),
     }

@@ -26,7 +26,7 @@ pub enum CollectError {
     #[error("the answer was cut")]
     Cut,
     /// The events do not make a reply.
-    #[error("the answer makes no sense: {0}")]
+    #[error("its parts do not fit together: {0}")]
     Garbage(&'static str),
     /// More than [`MAX_BLOCKS`] or [`MAX_RESPONSE`].
     #[error("the answer is too large")]

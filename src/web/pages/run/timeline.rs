@@ -178,6 +178,8 @@ pub struct Finding {
 pub struct Answer {
     /// `says it is fixed`, `disputes it`.
     pub says: String,
+    /// What decides in its place: `the check`, `the reviewer`.
+    pub judge: &'static str,
     /// Its words.
     pub text: Prose,
 }

@@ -116,7 +116,7 @@ impl Sample<'_> {
             fate,
             text: self.prose("A negative total takes the remainder from the wrong end: `split(-1000, 3)` hands out -999. `cargo test neg_split` exits 101."),
             evidence: Some(Output::new(&self.say("assertion `left == right` failed\n  left: -999\n right: -1000"), 0)),
-            answer: Some(Answer { says: self.say("says it is fixed"), text: self.prose("The step now follows the sign of the rest (`rest.signum()`).") }),
+            answer: Some(Answer { says: self.say("says it is fixed"), judge: "the reviewer", text: self.prose("The step now follows the sign of the rest (`rest.signum()`).") }),
             ruling: Some(Ruling { id: self.say("F1"), ruled: self.badge(Tone::Bad, "still open"), evidence: self.prose("`split(-1, 3)` still hands out 0.") }),
         }
     }
