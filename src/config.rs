@@ -12,7 +12,7 @@ use crate::nearest::nearest;
 /// Everything that an operator sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Where the database, mirrors and work trees are.
+    /// Where the database, mirrors and work trees are; absolute once it is read.
     pub data: PathBuf,
     /// Where the pages are served: a loopback address, since there is no sign-in yet.
     pub listen: SocketAddr,
@@ -91,8 +91,8 @@ impl Default for AgentsConfig {
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file is not there or cannot be read.
-    #[error("the configuration {} cannot be read", path.display())]
+    /// The file is not there or cannot be read, or the directory that a path is relative to is gone.
+    #[error("{} cannot be read", path.display())]
     Unreadable {
         /// Which file.
         path: PathBuf,
@@ -191,6 +191,8 @@ impl Config {
                 config.set(&of_variable(name), &readings(value), &variable_of)?;
             }
         }
+        config.data = std::path::absolute(&config.data)
+            .map_err(|source| Error::Unreadable { path: config.data.clone(), source })?;
         Ok(config)
     }
 
@@ -232,7 +234,6 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "a range is written where it is needed")]
 fn whole<T: TryFrom<i64> + PartialOrd>(value: &Value, range: RangeInclusive<T>) -> Option<T> {
     T::try_from(value.as_integer()?).ok().filter(|n| range.contains(n))
 }
@@ -338,7 +339,7 @@ mod tests {
             let both = read(&file, &variable).unwrap();
             assert_eq!(both, read("", &variable).unwrap(), "{key}");
             assert_ne!(both, read(&file, &[]).unwrap(), "{key}");
-            assert_ne!(both, Config::default(), "{key}");
+            assert_ne!(both, read("", &[]).unwrap(), "{key}");
         }
     }
 
@@ -391,12 +392,18 @@ mod tests {
 
     #[test]
     fn an_empty_section_changes_nothing_but_a_providers_name_is_kept_to_be_looked_at() {
-        assert_eq!(read("[sandbox]\n[agents]\n[agents.reviewer]\n[providers]\n", &[]).unwrap(), Config::default());
+        assert_eq!(read("[sandbox]\n[agents]\n[agents.reviewer]\n[providers]\n", &[]), read("", &[]));
         assert!(read("[providers.antropic]\n", &[]).unwrap().providers.contains_key("antropic"));
     }
 
     #[test]
+    fn a_relative_data_directory_means_the_same_wherever_it_is_used_from_then_on() {
+        let config = read("data = 'somewhere'", &[]).unwrap();
+        assert_eq!(config.data, std::env::current_dir().unwrap().join("somewhere"));
+    }
+
+    #[test]
     fn other_variables_are_not_ours() {
-        assert_eq!(read("", &[("PATH", "x"), ("COUNTERSIGNED", "x")]).unwrap(), Config::default());
+        assert_eq!(read("", &[("PATH", "x"), ("COUNTERSIGNED", "x")]), read("", &[]));
     }
 }

@@ -73,11 +73,17 @@ async fn main() -> ExitCode {
     });
     match perform(arguments).await {
         Ok(code) => code,
+        // Whoever read the output has seen enough.
+        Err(error) if error.root_cause().downcast_ref::<std::io::Error>().is_some_and(is_closed) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(std::io::stderr(), "countersign: {}", causes(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+fn is_closed(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::BrokenPipe
 }
 
 /// The whole chain of causes on one line; some libraries say their cause in their own words already.
@@ -110,7 +116,7 @@ async fn repositories(config: &Config, command: RepositoryCommand) -> Result<()>
     match command {
         RepositoryCommand::Add { name, remote } => {
             let added = add_repository(&store, &name, &remote).await?;
-            writeln!(out, "added {} ({})", added.name, added.remote)?;
+            writeln!(out, "added {} ({}) to the data in {}", added.name, added.remote, config.data.display())?;
         }
         RepositoryCommand::List => {
             for repository in store.list_repositories().await? {

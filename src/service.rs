@@ -129,7 +129,12 @@ impl Service {
         let (wake, moved) = runner.signals();
         let signals = Signals { wake, moved };
         let Directories { mirrors, runs, .. } = directories;
-        let app = Arc::new(App::new(store, signals, agents, Offers { prices, providers, mirrors, runs }));
+        let app = Arc::new(App::new(
+            store,
+            signals,
+            agents,
+            Offers { prices, providers, data: config.data.clone(), mirrors, runs },
+        ));
         Ok(Started { app, runner, gateway, tasks, stop: CancellationToken::new(), _socket: socket, _lock: lock })
     }
 }
@@ -140,7 +145,9 @@ impl Started {
     /// # Errors
     /// The address cannot be served.
     pub async fn serve_pages(&self, listen: SocketAddr) -> anyhow::Result<SocketAddr> {
-        let listener = TcpListener::bind(listen).await.with_context(|| format!("{listen} cannot be served"))?;
+        let listener = TcpListener::bind(listen).await.with_context(|| {
+            format!("{listen} cannot be served; name another address with `listen`, COUNTERSIGN_LISTEN or, for the demo, --listen")
+        })?;
         let address = listener.local_addr()?;
         self.tasks.spawn(web::serve(listener, Arc::clone(&self.app), self.stop.clone()));
         Ok(address)
@@ -198,8 +205,8 @@ fn known_providers() -> String {
     PROVIDERS.iter().map(|p| p.name).collect::<Vec<_>>().join(", ")
 }
 
-/// A name with a slip in it is told at the start, and not when the first run wants to call it.
-/// Checks what the settings say about providers, before anything is started.
+/// Checks what the settings say about providers before anything is started: a name with a slip in it is told then, and
+/// not when the first run wants to call it.
 ///
 /// # Errors
 /// [`StartError::UnknownProvider`] or [`StartError::Address`], naming the key.
@@ -228,13 +235,19 @@ fn upstreams(config: &Config) -> Vec<Upstream> {
         let key = provider_key(provider);
         match Upstream::new(provider, base_url, key) {
             Ok(upstream) => Some(upstream),
-            Err(why) => {
-                tracing::info!("{why}");
+            // Nobody misses a provider that no role is performed by.
+            Err(why) if is_chosen(config, provider_name(provider)) => {
+                tracing::warn!("{why}; until then no issue can be delegated");
                 None
             }
+            Err(_) => None,
         }
     };
     PROVIDERS.iter().filter_map(of).collect()
+}
+
+fn is_chosen(config: &Config, provider: &str) -> bool {
+    [&config.agents.implementer, &config.agents.reviewer].iter().any(|agent| agent.provider == provider)
 }
 
 fn provider_name(provider: &'static crate::gateway::providers::Provider) -> &'static str {

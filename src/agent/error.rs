@@ -26,7 +26,7 @@ pub enum Error {
     #[error("the provider gave no answer")]
     ProviderDown(#[source] ClientError),
     /// The provider takes neither our key nor our account, or the run's token has ended.
-    #[error("the provider does not let us in")]
+    #[error("the provider takes neither our key nor our account")]
     Denied(#[source] ClientError),
     /// The provider does not accept the request.
     #[error("the provider does not accept the request")]

@@ -6,8 +6,9 @@ use super::App;
 use crate::clock;
 use crate::cycle::id::{IssueId, RepositoryId, RunId};
 use crate::cycle::money::Money;
-use crate::cycle::policy::{BadPolicy, Policy};
+use crate::cycle::policy::{AgentChoice, BadPolicy, Policy};
 use crate::cycle::preset::second_reader;
+use crate::gateway::providers;
 use crate::store::{self, NewIssue};
 
 /// What a person delegates, within the ranges that the fields name.
@@ -46,10 +47,12 @@ pub enum Refused {
         model: String,
     },
     /// The provider is not set up.
-    #[error("the provider {provider} is not set up on this machine; set its key and start the service again")]
+    #[error("the provider {provider} is not set up on this machine; set {variable} and start the service again")]
     NoProvider {
         /// The provider.
         provider: String,
+        /// What to set: the environment variable of its key.
+        variable: &'static str,
     },
     /// The store's.
     #[error(transparent)]
@@ -71,6 +74,35 @@ impl App {
         Ok(run)
     }
 
+    /// Whether an issue could be delegated now, whatever it says.
+    ///
+    /// # Errors
+    /// [`Refused::NoProvider`], [`Refused::NoPrice`].
+    pub fn ready(&self) -> Result<(), Refused> {
+        [&self.agents.implementer, &self.agents.reviewer].into_iter().try_for_each(|agent| self.offered(agent))
+    }
+
+    fn offered(&self, agent: &AgentChoice) -> Result<(), Refused> {
+        if !self.offers.providers.contains(&agent.provider.as_str()) {
+            let variable = providers::find(&agent.provider).and_then(|p| p.key_variable);
+            return Err(Refused::NoProvider {
+                provider: agent.provider.clone(),
+                variable: variable.unwrap_or("its key"),
+            });
+        }
+        if self.offers.prices.get(&agent.model).is_none() {
+            return Err(Refused::NoPrice { model: agent.model.clone() });
+        }
+        Ok(())
+    }
+
+    /// Whether an agent's words are written beforehand, so that it can answer nothing else.
+    #[must_use]
+    pub fn is_canned(&self) -> bool {
+        let canned = |agent: &AgentChoice| providers::find(&agent.provider).is_some_and(|p| p.canned);
+        canned(&self.agents.implementer) || canned(&self.agents.reviewer)
+    }
+
     fn policy(&self, delegation: &Delegation) -> Result<Policy, Refused> {
         let policy = Policy {
             passes: delegation.passes,
@@ -79,14 +111,7 @@ impl App {
             ..second_reader(self.agents.implementer.clone(), self.agents.reviewer.clone())
         };
         policy.check()?;
-        for agent in policy.agents.values() {
-            if !self.offers.providers.contains(&agent.provider.as_str()) {
-                return Err(Refused::NoProvider { provider: agent.provider.clone() });
-            }
-            if self.offers.prices.get(&agent.model).is_none() {
-                return Err(Refused::NoPrice { model: agent.model.clone() });
-            }
-        }
+        policy.agents.values().try_for_each(|agent| self.offered(agent))?;
         Ok(policy)
     }
 }

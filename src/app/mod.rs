@@ -49,6 +49,8 @@ pub struct Offers {
     pub prices: Prices,
     /// The providers that are set up.
     pub providers: Vec<&'static str>,
+    /// The data directory that this service has for itself.
+    pub data: PathBuf,
     /// Bare mirrors, one a repository.
     pub mirrors: PathBuf,
     /// What belongs to one run: its repository, its trees, its logs.
@@ -83,6 +85,12 @@ impl App {
     #[must_use]
     pub fn new(store: Store, signals: Signals, agents: Agents, offers: Offers) -> Self {
         Self { store, signals, agents, offers }
+    }
+
+    /// The data directory.
+    #[must_use]
+    pub fn data(&self) -> &Path {
+        &self.offers.data
     }
 
     /// Adds a repository.

@@ -153,7 +153,8 @@ fn turn(run: &Run) -> Turn {
         return stop(run, Stop::BudgetClock);
     }
     if let Some((check, cause)) = problems.first() {
-        let cause = format!("the required check {check} cannot run on the base commit: {cause}");
+        let command = preparation.checks.iter().find(|c| c.name == *check).map_or("", |c| c.command.as_str());
+        let cause = format!("the required check {check} (`{command}`) cannot run on the base commit: {cause}");
         return Turn::End(Outcome::Failed(Failure::PrepareFailed(cause)));
     }
     match run.pass() {

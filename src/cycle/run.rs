@@ -291,7 +291,7 @@ impl Run {
     /// How many passes count against the ceiling.
     #[must_use]
     pub fn charged_passes(&self) -> usize {
-        self.passes.iter().filter(|p| !p.is_free).count()
+        self.passes.iter().filter(|p| !p.is_free && p.written.is_some()).count()
     }
 
     /// The tree that goes out: the last that was verified and differs from the base; if none was

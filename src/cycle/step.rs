@@ -169,6 +169,17 @@ pub enum Written {
     },
 }
 
+impl Written {
+    /// Why it broke down; `None` where it did not.
+    #[must_use]
+    pub fn cause(&self) -> Option<&str> {
+        match self {
+            Self::Crashed { cause, .. } => Some(cause),
+            Self::Done { .. } | Self::Cut { .. } => None,
+        }
+    }
+}
+
 /// Whether a finding's citation held when the service looked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

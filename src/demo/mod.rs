@@ -47,32 +47,41 @@ pub struct Options {
 pub async fn run(options: Options, mut out: impl Write) -> Result<ExitCode> {
     let data = Data::make(options.data.as_deref())?;
     let stories: Vec<Story> = STORIES.iter().map(Story::read).collect::<Result<_>>()?;
-    let server = if options.live { None } else { Some(words(&stories, &data.0).await?) };
-    let config = config(&options, &data.0, server.as_ref().map(|s| s.address.as_str()))?;
+    let server = if options.live { None } else { Some(words(&stories, &data.path).await?) };
+    let config = config(&options, &data.path, server.as_ref().map(|s| s.address.as_str()))?;
     let started = Service::start(&config).await?;
     if !options.exit {
         let address = started.serve_pages(options.listen).await?;
-        writeln!(out, "The pages are at http://{address}; the data is in {}.", data.0.display())?;
+        writeln!(out, "The pages are at http://{address}; the data is in {}.", data.path.display())?;
+        if !options.live {
+            writeln!(
+                out,
+                "The words of these five stories are written beforehand; other issues need `serve` with a key."
+            )?;
+        }
     }
     let mut runs = Vec::new();
     for story in &stories {
-        runs.push(begin(&started, story, &data.0).await?);
+        runs.push(begin(&started, story, &data.path).await?);
     }
     let mut as_promised = true;
     for (story, (run, repository)) in stories.iter().zip(&runs) {
         as_promised &= tell(&started, story, (*run, repository), &mut out).await?;
     }
     if !options.exit {
-        writeln!(out, "All five stories have ended. Press Ctrl-C to stop serving.")?;
+        writeln!(out, "All five stories have ended. Press Ctrl-C to stop serving{}.", data.fate())?;
         stop_signal().await?;
     }
     started.stop().await;
-    data.remove_if(options.exit && options.data.is_none());
+    data.end();
     Ok(if as_promised || options.live { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// The demo's directory.
-struct Data(PathBuf);
+/// The demo's directory; one that nobody named is removed in the end.
+struct Data {
+    path: PathBuf,
+    is_named: bool,
+}
 
 impl Data {
     fn make(given: Option<&Path>) -> Result<Self> {
@@ -82,12 +91,18 @@ impl Data {
         if path.join("countersign.db").exists() {
             bail!("{} holds an earlier demo; remove it or name another directory", path.display());
         }
-        Ok(Self(path.canonicalize()?))
+        Ok(Self { path: path.canonicalize()?, is_named: given.is_some() })
     }
 
-    fn remove_if(&self, yes: bool) {
-        if yes && let Err(e) = std::fs::remove_dir_all(&self.0) {
-            tracing::warn!("{} could not be removed: {e}", self.0.display());
+    fn fate(&self) -> &'static str {
+        if self.is_named { "" } else { " and remove the demo's data (name a directory with --data to keep it)" }
+    }
+
+    fn end(&self) {
+        if !self.is_named
+            && let Err(e) = std::fs::remove_dir_all(&self.path)
+        {
+            tracing::warn!("{} could not be removed: {e}", self.path.display());
         }
     }
 }

@@ -32,7 +32,7 @@ pub enum ClientError {
         retry_after: Option<Duration>,
     },
     /// The provider cannot answer now, or cannot be reached.
-    #[error("the provider is overloaded or down ({status}): {text}")]
+    #[error("the provider is overloaded, down or out of reach ({status}): {text}")]
     Overloaded {
         /// The HTTP status, 529 for an error in the middle of an answer.
         status: u16,

@@ -31,7 +31,7 @@ pub enum Error {
         /// Its address without user info.
         remote: String,
         /// libgit2's cause.
-        source: git2::Error,
+        source: Cause,
     },
     /// The remote belongs to another user of this machine, so git refuses to work in it.
     #[error(
@@ -153,7 +153,18 @@ pub enum Error {
     },
     /// libgit2 failed otherwise.
     #[error("git failed")]
-    Git(#[from] git2::Error),
+    Git(#[source] Cause),
+}
+
+/// libgit2's cause, in its words and without its numbers.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", .0.message())]
+pub struct Cause(pub(super) git2::Error);
+
+impl From<git2::Error> for Error {
+    fn from(cause: git2::Error) -> Self {
+        Self::Git(Cause(cause))
+    }
 }
 
 impl Error {

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use git2::{Config, ErrorCode, Repository, RepositoryInitOptions, RepositoryOpenFlags};
 
+use super::error::Cause;
 use super::{Error, Remote};
 
 /// What every repository of ours is set to. The last one is written last: where it stands, the rest does.
@@ -77,7 +78,7 @@ fn cause(remote: &Remote, source: git2::Error) -> Error {
     } else if text.contains("unsupported") {
         Error::Unsupported { remote, what: text }
     } else {
-        Error::Unreachable { remote, source }
+        Error::Unreachable { remote, source: Cause(source) }
     }
 }
 

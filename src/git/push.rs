@@ -6,6 +6,7 @@
 
 use git2::{ErrorClass, ErrorCode, Oid, Reference, Repository};
 
+use super::error::Cause;
 use super::repo::BASE;
 use super::transfer::Transfer;
 use super::{BranchName, Error, Remote, RunRepo, names, oid, open};
@@ -152,7 +153,7 @@ impl Push<'_> {
             transfer.tree(commit.tree_id(), Some(commit.parent(0)?.tree_id()), &|_| false)?;
             transfer.commit(*id)?;
         }
-        transfer.finish(self.theirs).map_err(|e| if let Error::Git(e) = e { self.cause(e) } else { e })
+        transfer.finish(self.theirs).map_err(|e| if let Error::Git(Cause(e)) = e { self.cause(e) } else { e })
     }
 
     /// Moves the branch, if it is still where it was seen.
@@ -175,7 +176,7 @@ impl Push<'_> {
             (_, ErrorClass::Os) => {
                 Error::Declined { branch: self.branch.to_string(), reason: source.message().to_owned() }
             }
-            _ => Error::Unreachable { remote: self.to.to_string(), source },
+            _ => Error::Unreachable { remote: self.to.to_string(), source: Cause(source) },
         }
     }
 }

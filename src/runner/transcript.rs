@@ -28,7 +28,7 @@ fn cause_of(wait: Wait) -> &'static str {
     match wait {
         Wait::RateLimit => "the provider limits the rate of calls",
         Wait::Gateway => "the gateway cannot be reached",
-        Wait::Provider => "the provider is overloaded or down",
+        Wait::Provider => "the provider is overloaded, down or out of reach",
         Wait::Cut => "the provider's answer broke off",
         Wait::Unreadable => "the provider's answer cannot be read",
     }

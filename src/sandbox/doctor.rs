@@ -159,7 +159,7 @@ fn probes(directory: &Path) -> Vec<Probe> {
         probe("no further user namespaces", "unshare -U true; test $? -eq 1"),
         probe(
             "no network but loopback",
-            "tail -n +3 /proc/net/dev | cut -d: -f1; test $(wc -l < /proc/net/dev) -eq 3 && test $(wc -l < /proc/net/route) -le 1",
+            "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; test $(wc -l < /proc/net/dev) -eq 3 && test $(wc -l < /proc/net/route) -le 1",
         ),
         Probe { what: "this machine's own files are absent", line: absent(directory) },
         probe("the system is read-only", "! touch /usr/bin/probe && ! touch /etc/probe && ! touch /probe"),
@@ -169,7 +169,7 @@ fn probes(directory: &Path) -> Vec<Probe> {
         ),
         probe(
             "the environment says nothing of the service",
-            "env | grep -iE 'key|token|secret|database' | cut -d= -f1 | grep . && exit 1; env | wc -l",
+            "! env | grep -iE 'key|token|secret|database' | cut -d= -f1 | grep .",
         ),
     ]
 }
@@ -183,13 +183,15 @@ fn absent(directory: &Path) -> String {
 }
 
 /// Tools that checks of the supported kinds of project need.
-const TOOLS: [(&str, &str); 6] = [
+const TOOLS: [(&str, &str); 8] = [
     ("git", "git --version"),
     ("a C compiler", "cc --version"),
     ("cargo", "cargo --version"),
     ("rustc", "rustc --version"),
     ("node", "node --version"),
+    ("npm", "npm --version"),
     ("python", "python3 --version"),
+    ("pytest for that python", "python3 -m pytest --version"),
 ];
 
 async fn tool(sandbox: &Sandbox, what: &'static str, line: &str) -> Result<Finding, Error> {

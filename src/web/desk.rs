@@ -12,6 +12,9 @@ use super::pages::{home, pull_request, run};
 ///
 /// The program answers from its store; the page tests answer with the pages' own samples.
 pub trait Desk: Send + Sync + 'static {
+    /// What a person has to know of the service before delegating to it.
+    fn setup(&self) -> Setup;
+
     /// All runs, newest first.
     fn home(&self) -> impl Future<Output = Result<home::View, Error>> + Send;
 
@@ -26,6 +29,15 @@ pub trait Desk: Send + Sync + 'static {
 
     /// The pull request of a run; `None` if there is no such run or it opened none.
     fn pull_request(&self, run: RunId) -> impl Future<Output = Result<Option<pull_request::View>, Error>> + Send;
+}
+
+/// What a person has to know of the service before delegating to it.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    /// What keeps every issue from being worked on, and what to do about it, as sentences.
+    pub hindrance: Option<String>,
+    /// The command that adds a repository to this service, ready for a shell.
+    pub adding: String,
 }
 
 /// Why an issue was not taken.

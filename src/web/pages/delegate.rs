@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::cycle::id::{IssueId, RepositoryId};
 use crate::web::body::Fields;
-use crate::web::desk::{Declined, Desk};
+use crate::web::desk::{Declined, Desk, Setup};
 use crate::web::error::Error;
 use crate::web::page::Form;
 use crate::web::words;
@@ -26,6 +26,8 @@ use refusal::{Field, Refusal};
 #[derive(Debug, Clone, Template)]
 #[template(path = "pages/delegate.html")]
 pub struct View {
+    /// What to know of the service.
+    pub setup: Setup,
     /// The repositories to choose from.
     pub repositories: Vec<Repository>,
     /// What the fields hold.
@@ -50,14 +52,15 @@ pub struct Repository {
 impl View {
     /// The page as it is first shown: empty fields, the default ceilings.
     #[must_use]
-    pub fn blank(repositories: Vec<Repository>) -> Self {
-        Self { typed: Typed::blank(IssueId::new()), repositories, refusals: Vec::new() }
+    pub fn blank(setup: Setup, repositories: Vec<Repository>) -> Self {
+        Self { setup, typed: Typed::blank(IssueId::new()), repositories, refusals: Vec::new() }
     }
 
     /// The page again, with what was typed and what is wrong with it.
     #[must_use]
     pub fn refused(repositories: Vec<Repository>, typed: Typed, refusals: Vec<Refusal>) -> Self {
-        Self { repositories, typed, refusals }
+        // What hinders the whole service is among the refusals.
+        Self { setup: Setup::default(), repositories, typed, refusals }
     }
 
     fn at(&self, field: Field) -> Option<&Refusal> {
@@ -76,7 +79,8 @@ impl View {
 
 /// Answers `GET /delegate`.
 pub(in crate::web) async fn show<D: Desk>(State(desk): State<Arc<D>>) -> Result<Form<View>, Error> {
-    desk.repositories().await.map(View::blank).map(Form)
+    let repositories = desk.repositories().await?;
+    Ok(Form(View::blank(desk.setup(), repositories)))
 }
 
 /// Answers `POST /delegate`: to the new run, or back to the form with what was typed.

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::State;
 
 use crate::cycle::id::RunId;
-use crate::web::desk::Desk;
+use crate::web::desk::{Desk, Setup};
 use crate::web::error::Error;
 use crate::web::page::Page;
 use crate::web::prose::{self, Line};
@@ -17,6 +17,8 @@ use crate::web::words::When;
 #[derive(Debug, Clone, Template)]
 #[template(path = "pages/home.html")]
 pub struct View {
+    /// What to know of the service.
+    pub setup: Setup,
     /// How many runs there are of each kind.
     pub tally: Tally,
     /// The runs, newest first.
@@ -142,10 +144,20 @@ pub fn samples(say: &dyn Fn(&str) -> String) -> Vec<(&'static str, View)> {
             now - 5_000_000,
         ),
     ];
+    let setup = Setup {
+        hindrance: None,
+        adding: say("COUNTERSIGN_DATA=/var/lib/countersign countersign repository add NAME /path/to/repository.git"),
+    };
     let tally = Tally { running: 1, needs_review: 1, accepted: 1, other: 2 };
     vec![
-        ("home", View { tally, rows, older: 12, repositories: 2 }),
-        ("home-empty", View { tally: Tally::default(), rows: Vec::new(), older: 0, repositories: 2 }),
-        ("home-no-repository", View { tally: Tally::default(), rows: Vec::new(), older: 0, repositories: 0 }),
+        ("home", View { setup: Setup::default(), tally, rows, older: 12, repositories: 2 }),
+        (
+            "home-empty",
+            View { setup: setup.clone(), tally: Tally::default(), rows: Vec::new(), older: 0, repositories: 2 },
+        ),
+        (
+            "home-no-repository",
+            View { setup: setup.clone(), tally: Tally::default(), rows: Vec::new(), older: 0, repositories: 0 },
+        ),
     ]
 }

@@ -59,6 +59,11 @@ fn brackets(story: &Story) -> Vec<Bracket<'_>> {
 }
 
 impl Bracket<'_> {
+    /// Whether what the pass says of such a step is what this one came to: of an earlier try only its own lines are told.
+    fn counts(&self) -> bool {
+        !matches!(self.ended, Some((_, StepResult::NotRun { .. } | StepResult::Interrupted, _)))
+    }
+
     fn took(&self) -> Option<Duration> {
         self.ended.map(|(at, _, _)| Duration::from_micros((at - self.began).max(0).unsigned_abs()))
     }
@@ -137,7 +142,8 @@ fn before(story: &Story, brackets: Vec<&Bracket<'_>>) -> Group {
     let steps = brackets.into_iter().map(|b| match b.kind {
         Kind::Baseline => {
             let shown = run.baseline.as_ref().map(|runs| parts::baseline(run.checks(), runs));
-            step(story, b, "Ran the checks on the base", shown.into_iter().collect())
+            let kept = was_kept(run, b).then(|| parts::note(Tone::Plain, KEPT));
+            step(story, b, "Ran the checks on the base", shown.into_iter().chain(kept).collect())
         }
         Kind::Prepare | Kind::Implement | Kind::Verify(_) | Kind::Review(_) | Kind::Revise(_) | Kind::Deliver => {
             let refused = match b.ended {
@@ -163,6 +169,15 @@ fn before(story: &Story, brackets: Vec<&Bracket<'_>>) -> Group {
     }
 }
 
+const KEPT: &str = "An earlier run had measured this commit with the same checks; its results were taken over.";
+
+/// Whether the checks took longer than this step did: then they ran in another one.
+fn was_kept(run: &Run, bracket: &Bracket<'_>) -> bool {
+    let attempts = run.baseline.iter().flatten().flat_map(|r| &r.attempts);
+    let measured = Duration::from_millis(attempts.map(|a| a.duration_ms).sum());
+    bracket.took().is_some_and(|took| took < measured)
+}
+
 type Diffs = Option<(Option<Diff>, Option<Diff>)>;
 
 fn of_pass(story: &Story, pass: &Pass, (brackets, diffs): (Vec<&Bracket<'_>>, Diffs)) -> Group {
@@ -172,7 +187,7 @@ fn of_pass(story: &Story, pass: &Pass, (brackets, diffs): (Vec<&Bracket<'_>>, Di
         Kind::Verify(_) => verified(story, pass, b),
         Kind::Review(_) => reviewed(story, pass, b),
         Kind::Implement | Kind::Revise(_) | Kind::Prepare | Kind::Baseline | Kind::Deliver => {
-            written(story, pass, (b, diffs.take()))
+            written(story, pass, (b, if b.counts() { diffs.take() } else { None }))
         }
     });
     Group {
@@ -198,6 +213,7 @@ fn gist(run: &Run, pass: &Pass) -> Option<Line> {
 fn badge(run: &Run, pass: &Pass) -> Badge {
     let is_last = run.pass().is_some_and(|p| p.number == pass.number);
     match (&pass.written, &pass.review) {
+        (None, _) if run.outcome.is_some() => Badge::new(Tone::Warn, "not written"),
         (None, _) => Badge::new(Tone::Live, "writing"),
         (Some(Written::Crashed { .. }), _) => Badge::new(Tone::Bad, "crashed"),
         (Some(Written::Cut { .. }), _) => Badge::new(Tone::Warn, "cut by a ceiling"),
@@ -213,6 +229,10 @@ fn badge(run: &Run, pass: &Pass) -> Badge {
 fn written(story: &Story, pass: &Pass, (bracket, diffs): (&Bracket<'_>, Diffs)) -> Step {
     let lines = story.lines.iter().filter(|l| l.step == bracket.seq).map(|l| &l.what);
     let mut shown: Vec<Part> = parts::facts(lines).into_iter().collect();
+    let title = if pass.number == 1 { "Worked on the issue" } else { "Worked on what the review found" };
+    if !bracket.counts() {
+        return step(story, bracket, title, shown);
+    }
     match &pass.written {
         Some(Written::Done { report, .. }) => shown.extend(parts::claim("implementer", report)),
         Some(Written::Cut { ceiling, .. }) => shown.push(parts::note(Tone::Warn, cut(*ceiling))),
@@ -228,7 +248,6 @@ fn written(story: &Story, pass: &Pass, (bracket, diffs): (&Bracket<'_>, Diffs)) 
         shown.extend(against.map(|d| parts::diff(&title, &d, true)));
         shown.extend(base.map(|d| parts::diff("Against the base", &d, pass.number == 1)));
     }
-    let title = if pass.number == 1 { "Did the work" } else { "Fixed what the review found" };
     let mut step = step(story, bracket, title, shown);
     if matches!(pass.written, Some(Written::Crashed { .. })) {
         step.tone = Tone::Bad;
@@ -245,6 +264,9 @@ fn cut(ceiling: Ceiling) -> &'static str {
 
 fn verified(story: &Story, pass: &Pass, bracket: &Bracket<'_>) -> Step {
     let run = &story.run;
+    if !bracket.counts() {
+        return step(story, bracket, "Ran the checks", Vec::new());
+    }
     let shown = pass.verification.as_ref().map(|v| parts::checks(run.checks(), &v.runs, &v.result));
     let mut step = step(story, bracket, "Ran the checks", shown.into_iter().collect());
     if pass.verification.as_ref().is_some_and(|v| !v.result.passes()) {
@@ -259,6 +281,9 @@ fn verified(story: &Story, pass: &Pass, bracket: &Bracket<'_>) -> Step {
 fn reviewed(story: &Story, pass: &Pass, bracket: &Bracket<'_>) -> Step {
     let lines = story.lines.iter().filter(|l| l.step == bracket.seq).map(|l| &l.what);
     let mut shown: Vec<Part> = parts::facts(lines).into_iter().collect();
+    if !bracket.counts() {
+        return step(story, bracket, "Reviewed the work", shown);
+    }
     let (tone, word) = match &pass.review {
         None => (Tone::Live, "reading"),
         Some(Reviewed::Cut(ceiling)) => {

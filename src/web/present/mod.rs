@@ -7,7 +7,7 @@ mod sentence;
 
 use std::time::Duration;
 
-use super::desk::{Declined, Desk};
+use super::desk::{Declined, Desk, Setup};
 use super::error::Error;
 use super::pages::delegate::Repository;
 use super::pages::delegate::form::Delegation;
@@ -28,6 +28,20 @@ use crate::store::{Count, RunRow};
 const LISTED: u32 = 100;
 
 impl Desk for App {
+    fn setup(&self) -> Setup {
+        let data = self.data().to_string_lossy();
+        let quoted = shlex::try_quote(&data).map_or_else(|_| "…".into(), std::borrow::Cow::into_owned);
+        let canned = "The models' words are written beforehand here, for the demo's own five issues: an issue of yours \
+                      will end as failed. Start `countersign serve` with a provider's key for your own.";
+        Setup {
+            hindrance: match self.ready() {
+                Ok(()) => self.is_canned().then(|| canned.to_owned()),
+                Err(refused) => Some(sentence(&refused.to_string())),
+            },
+            adding: format!("COUNTERSIGN_DATA={quoted} countersign repository add NAME /path/to/repository.git"),
+        }
+    }
+
     async fn home(&self) -> Result<home::View, Error> {
         let now = clock::now().seconds();
         let mut rows = Vec::new();
@@ -38,7 +52,7 @@ impl Desk for App {
         let tally = tally(&self.store.count_runs().await.map_err(Error::internal)?);
         let older = tally.all().saturating_sub(rows.len() as u64);
         let repositories = self.store.list_repositories().await.map_err(Error::internal)?.len();
-        Ok(home::View { tally, rows, older, repositories })
+        Ok(home::View { setup: self.setup(), tally, rows, older, repositories })
     }
 
     async fn repositories(&self) -> Result<Vec<Repository>, Error> {

@@ -67,6 +67,7 @@ pub(super) fn baseline(configured: &[Configured], runs: &[CheckRun]) -> Part {
         let last = runs.iter().find(|r| r.check == check.name).and_then(|r| r.attempts.last());
         let outcome = match last {
             Some(attempt) if attempt.passed() => Badge::new(Tone::Good, "passed"),
+            Some(attempt) if attempt.command_missing() => Badge::new(Tone::Warn, "could not run"),
             Some(_) => Badge::new(Tone::Warn, "fails on the base"),
             None => Badge::new(Tone::Warn, "could not run"),
         };

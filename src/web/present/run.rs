@@ -1,12 +1,15 @@
 //! The page of a run.
 
+use std::time::Duration;
+
 use super::{groups, hash, outcome, parts, sentence};
 use crate::app::story::{Diff, Performer, Story, performers};
 use crate::clock;
 use crate::cycle::outcome::{Failure, Outcome as Ending, Stop};
 use crate::cycle::policy::Role;
 use crate::cycle::run::{Delivery, Phase, Run};
-use crate::cycle::step::Written;
+use crate::cycle::step::{Step, Written};
+use crate::store::Entry;
 use crate::web::pages::run::{Budget, HandOver, Heading, Issue, Now, Outcome, Summary, View, Who};
 use crate::web::prose::Line;
 use crate::web::view::{Badge, Meter, Tone};
@@ -29,7 +32,7 @@ pub(super) fn view(story: &Story, diffs: Vec<Option<Diff>>) -> View {
         hand_over: hand_over(run),
         issue: Issue { body: run.issue.body.clone(), done: run.issue.done.clone() },
         groups: groups::all(story, diffs),
-        budget: budget(run),
+        budget: budget(story),
         result: result(story),
         who: performers(&run.policy).into_iter().map(who).collect(),
     }
@@ -62,9 +65,25 @@ fn now(story: &Story) -> Option<Now> {
         Phase::Ready if run.preparation.is_none() => "Waiting for a free slot".to_owned(),
         Phase::Ready => "Between two steps".to_owned(),
     };
-    let waiting =
-        run.setback.as_ref().filter(|s| s.tries > 0).map(|s| format!("{}; tried {} so far", s.cause, s.tries));
+    let setback = run.setback.as_ref().filter(|s| s.tries > 0);
+    let waiting = waits(story).or_else(|| setback.map(|s| format!("{}; tried {} so far", s.cause, s.tries)));
     Some(Now { doing, since: When::clock(last), waiting, as_of: When::clock(clock::now().seconds()) })
+}
+
+/// What the step in flight waits for, if that is the last thing it did.
+fn waits(story: &Story) -> Option<String> {
+    let Phase::Busy { seq, .. } = story.run.phase else { return None };
+    let mine = story.lines.iter().filter(|line| line.step == seq).rev();
+    let waits: Vec<&str> = mine.map_while(|line| waited_for(&line.what)).collect();
+    let cause = waits.first()?;
+    Some(format!("{cause}; {} so far in this step", words::count(waits.len() as u64, "wait", "waits")))
+}
+
+fn waited_for(entry: &Entry) -> Option<&str> {
+    match entry {
+        Entry::Waited { cause, .. } => Some(cause),
+        Entry::Said(_) | Entry::Thought(_) | Entry::Used { .. } | Entry::Compacted { .. } => None,
+    }
 }
 
 /// What a person is to do; why it came to that stands at the top of the page already.
@@ -122,14 +141,29 @@ fn nothing_delivered(run: &Run, failure: &Failure) -> String {
                 Written::Crashed { cause, .. } => Some(words::sentence(cause)),
                 Written::Done { .. } | Written::Cut { .. } => None,
             });
-            let left = "What it had written until then is kept under Pass 1; nothing was pushed.";
+            let left = match run.deliverable() {
+                Some(_) => "What it had written until then is kept under Pass 1; nothing was pushed.",
+                None => "Nothing was written and nothing was pushed.",
+            };
             broke.map_or_else(|| left.to_owned(), |why| format!("{why} {left}"))
         }
         Failure::NoChange | Failure::Stopped(_) => "Nothing was pushed.".to_owned(),
     }
 }
 
-fn budget(run: &Run) -> Budget {
+/// The run's clock as of now: what is counted, and the step in flight.
+fn used(story: &Story) -> Duration {
+    let run = &story.run;
+    let began = match run.phase {
+        Phase::Busy { step, .. } if step != Step::Deliver => story.events.last().map(|e| e.at.0),
+        Phase::Busy { .. } | Phase::Ready => None,
+    };
+    let since = began.map_or(0, |began| (clock::now().0 - began).max(0).unsigned_abs());
+    run.used.saturating_add(Duration::from_micros(since)).min(run.policy.clock.max(run.used))
+}
+
+fn budget(story: &Story) -> Budget {
+    let (run, used) = (&story.run, used(story));
     let part = |used: u128, of: u128| u32::try_from(used * 1000 / of.max(1)).ok();
     let stopped = |by: Stop| {
         let stop = match &run.outcome {
@@ -153,9 +187,9 @@ fn budget(run: &Run) -> Budget {
             tone: stopped(Stop::BudgetMoney),
         },
         clock: Meter {
-            used: duration(run.used),
+            used: duration(used),
             ceiling: duration(run.policy.clock),
-            thousandths: part(run.used.as_millis(), run.policy.clock.as_millis()),
+            thousandths: part(used.as_millis(), run.policy.clock.as_millis()),
             tone: stopped(Stop::BudgetClock),
         },
     }

@@ -2,9 +2,10 @@
 
 use crate::cycle::checks::Outcome as CheckOutcome;
 use crate::cycle::ledger::{Obligation, Raiser, State};
-use crate::cycle::outcome::{Assurance, Failure, Outcome};
+use crate::cycle::outcome::{Assurance, Failure, Outcome, Stop};
 use crate::cycle::run::{Phase, Run};
-use crate::web::words::count;
+use crate::cycle::step::Written;
+use crate::web::words::{count, sentence};
 
 /// The sentence of a run as it stands.
 #[must_use]
@@ -143,21 +144,29 @@ pub(super) const fn advice_after(failure: &Failure) -> &'static str {
             "If the cause is in the model's provider, try again later; else mend it, then delegate the issue again."
         }
         Failure::NoChange => "Say in the issue what should be different afterwards, then delegate it again.",
-        Failure::Stopped(stop) => stop.advice(),
+        Failure::Stopped(Stop::BudgetPasses) => "Delegate the issue again with more passes.",
+        Failure::Stopped(Stop::BudgetMoney) => "Delegate the issue again with more money.",
+        Failure::Stopped(Stop::BudgetClock) => {
+            "See below what the time went to; then delegate the issue again, with more time if it was work."
+        }
+        // The others tell what to do with a branch, and there is none.
+        Failure::Stopped(_) => "Say in the issue what should be different afterwards, then delegate it again.",
     }
 }
 
 fn failed(run: &Run, failure: &Failure) -> String {
     match failure {
-        Failure::PrepareFailed(cause) => format!("Nothing was started: {}.", cause.trim_end_matches('.')),
-        Failure::FirstPassCrashed => "The first writing step broke down, so there is nothing to deliver.".to_owned(),
+        Failure::PrepareFailed(cause) => sentence(&format!("Nothing was started: {cause}")),
+        Failure::FirstPassCrashed => {
+            let broke = run.passes.first().and_then(|p| p.written.as_ref());
+            let why = broke.and_then(Written::cause).map_or_else(String::new, |cause| format!(": {cause}"));
+            sentence(&format!("The first writing step broke down, so there is nothing to deliver{why}"))
+        }
         Failure::NoChange => "The implementer changed nothing, so there is nothing to deliver.".to_owned(),
         Failure::Stopped(stop) => {
-            format!(
-                "{} No tree differs from the base after {}, so there is nothing to deliver.",
-                stop.sentence(),
-                after(run)
-            )
+            let trouble = run.setback.as_ref().filter(|s| s.tries > 0);
+            let trouble = trouble.map_or_else(String::new, |s| format!(" Last trouble: {}", sentence(&s.cause)));
+            format!("{} No tree differs from the base, so there is nothing to deliver.{trouble}", stop.sentence())
         }
     }
 }

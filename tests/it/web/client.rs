@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 
 use countersign::cycle::id::RunId;
-use countersign::web::desk::{Declined, Desk};
+use countersign::web::desk::{Declined, Desk, Setup};
 use countersign::web::error::Error;
 use countersign::web::pages::delegate::form::Delegation;
 use countersign::web::pages::delegate::refusal::Field;
@@ -32,6 +32,10 @@ fn first<T>(samples: Vec<(&'static str, T)>) -> Option<T> {
 }
 
 impl Desk for Shelf {
+    fn setup(&self) -> Setup {
+        Setup::default()
+    }
+
     async fn home(&self) -> Result<home::View, Error> {
         first(home::samples(&str::to_owned)).ok_or_else(|| Error::internal("no sample"))
     }

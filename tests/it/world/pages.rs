@@ -2,10 +2,46 @@
 
 use serde_json::json;
 
-use super::base::{Asked, World, git};
-use super::words::{bash, once, reads, rejects, says, script};
+use countersign::model_server::FaultKind;
+
+use super::base::{Asked, FOURTH, NOTES, World, git};
+use super::outside::{Outside, until};
+use super::words::{bash, faulty, once, reads, rejects, says, script};
 use crate::web::escaping::PAYLOADS;
 use crate::web::markup::text_of;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn while_a_run_waits_for_its_provider_its_page_says_so() {
+    let busy = FaultKind::Status { status: 529, retry_after: None };
+    let words = script([once("implementer", vec![faulty(bash(FOURTH), busy, None)])]);
+    let outside = Outside::new(NOTES, words).await;
+    let process = outside.serve().await;
+    let page = process.delegate().await;
+    let shown = until("the page tells of a wait", async || {
+        let shown = process.page(&page).await;
+        shown.contains("so far in this step").then_some(shown)
+    })
+    .await;
+    assert!(shown.contains("Waiting: the provider is overloaded, down or out of reach"), "{shown}");
+    assert!(process.stop().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_the_provider_turned_away_says_why_in_its_first_sentence() {
+    let denied = FaultKind::Status { status: 401, retry_after: None };
+    let words = script([once("implementer", vec![faulty(bash(FOURTH), denied, None)])]);
+    let world = World::new(NOTES, words).await;
+    let address = world.started.serve_pages(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let run = world.delegate(Asked::default()).await.unwrap();
+    world.end_of(run).await;
+    for path in ["/".to_owned(), format!("/runs/{run}")] {
+        let text = text_of(&page(address, &path).await).unwrap();
+        assert!(text.contains("nothing to deliver: the provider takes neither our key nor our account"), "{text}");
+    }
+    let shown = page(address, &format!("/runs/{run}")).await;
+    assert!(shown.contains("Nothing was written and nothing was pushed."), "{shown}");
+    world.close(run).await;
+}
 
 /// The first line of every payload, as one text that fits where lines do.
 fn bank() -> String {

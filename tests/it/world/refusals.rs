@@ -72,7 +72,7 @@ async fn a_required_check_that_cannot_run_on_the_base_ends_the_run_before_it_cos
     let settings = "[[check]]\nname = \"test\"\ncommand = \"no-such-program\"\n";
     let world = World::new(&[("a.txt", "a\n"), (".countersign.toml", settings)], script([])).await;
     let cause = refusal(&world.run().await);
-    assert!(cause.contains("the required check test cannot run on the base commit"), "{cause}");
+    assert!(cause.contains("the required check test (`no-such-program`) cannot run on the base commit"), "{cause}");
     assert!(cause.contains("127") || cause.contains("not found") || cause.contains("missing"), "{cause}");
 }
 

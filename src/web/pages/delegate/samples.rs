@@ -2,6 +2,8 @@
 
 use crate::cycle::id::{IssueId, RepositoryId};
 
+use crate::web::desk::Setup;
+
 use super::form::Typed;
 use super::refusal::{Field, Refusal};
 use super::{Repository, View};
@@ -10,8 +12,15 @@ use super::{Repository, View};
 #[must_use]
 pub fn samples(say: &dyn Fn(&str) -> String) -> Vec<(&'static str, View)> {
     let repositories = repositories(say);
-    let blank = |repositories| View { repositories, typed: Typed::blank(IssueId::from_u128(42)), refusals: Vec::new() };
-    let typed = Typed {
+    let setup = Setup {
+        hindrance: Some(say(
+            "The provider anthropic is not set up on this machine; set ANTHROPIC_API_KEY and start the service again.",
+        )),
+        adding: say("COUNTERSIGN_DATA=/var/lib/countersign countersign repository add NAME /path/to/repository.git"),
+    };
+    let typed = Typed::blank(IssueId::from_u128(42));
+    let blank = |repositories, setup| View { setup, repositories, typed: typed.clone(), refusals: Vec::new() };
+    let refused = Typed {
         issue: say("not an id"),
         repository: say("gone"),
         title: say(&"Rounding loses a cent when a refund is split three ways ".repeat(4)),
@@ -22,7 +31,7 @@ pub fn samples(say: &dyn Fn(&str) -> String) -> Vec<(&'static str, View)> {
         money: say("5,00"),
         clock: say("1.5 h"),
     };
-    let refusals = match typed.check(&repositories) {
+    let refusals = match refused.check(&repositories) {
         Ok(_) => Vec::new(),
         Err(refusals) => refusals,
     };
@@ -34,11 +43,12 @@ pub fn samples(say: &dyn Fn(&str) -> String) -> Vec<(&'static str, View)> {
         "The model `large-2` has no known price, so no ceiling could hold it. Set its price first (zero is a price).";
     let not_set_up = vec![Refusal::NotSetUp { why: say(no_price) }];
     vec![
-        ("delegate", blank(repositories.clone())),
-        ("delegate-no-repository", blank(Vec::new())),
-        ("delegate-refused", View::refused(repositories.clone(), typed.clone(), refusals)),
-        ("delegate-declined", View::refused(repositories.clone(), typed.clone(), declined)),
-        ("delegate-not-set-up", View::refused(repositories, typed, not_set_up)),
+        ("delegate", blank(repositories.clone(), Setup::default())),
+        ("delegate-hindered", blank(repositories.clone(), setup.clone())),
+        ("delegate-no-repository", blank(Vec::new(), setup.clone())),
+        ("delegate-refused", View::refused(repositories.clone(), refused.clone(), refusals)),
+        ("delegate-declined", View::refused(repositories.clone(), refused.clone(), declined)),
+        ("delegate-not-set-up", View::refused(repositories, refused, not_set_up)),
     ]
 }
 
