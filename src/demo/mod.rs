@@ -73,7 +73,6 @@ pub async fn run(options: Options, mut out: impl Write) -> Result<ExitCode> {
         stop_signal().await?;
     }
     started.stop().await;
-    data.end();
     Ok(if as_promised || options.live { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -97,8 +96,10 @@ impl Data {
     fn fate(&self) -> &'static str {
         if self.is_named { "" } else { " and remove the demo's data (name a directory with --data to keep it)" }
     }
+}
 
-    fn end(&self) {
+impl Drop for Data {
+    fn drop(&mut self) {
         if !self.is_named
             && let Err(e) = std::fs::remove_dir_all(&self.path)
         {

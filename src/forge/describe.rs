@@ -181,9 +181,9 @@ fn now(outcome: &CheckOutcome) -> String {
 fn regressed(new: &[&str]) -> String {
     match new {
         [] => "regressed".to_owned(),
-        [one] => format!("regressed: {one} fails now"),
-        [one, other] => format!("regressed: {one} and {other} fail now"),
-        [one, other, more @ ..] => format!("regressed: {one}, {other} and {} more fail now", more.len()),
+        [one] => format!("regressed: `{one}` fails now"),
+        [one, other] => format!("regressed: `{one}` and `{other}` fail now"),
+        [one, other, more @ ..] => format!("regressed: `{one}`, `{other}` and {} more fail now", more.len()),
     }
 }
 

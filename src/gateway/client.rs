@@ -43,7 +43,7 @@ pub enum ClientError {
     #[error("the answer was cut")]
     Cut,
     /// The answer makes no sense.
-    #[error("the model's answer could not be read: {0}")]
+    #[error("{0}")]
     Garbage(String),
     /// The gateway cannot be reached.
     #[error("the gateway cannot be reached")]
@@ -108,7 +108,7 @@ async fn collect(mut reply: reqwest::Response) -> Result<Response, ClientError> 
         }
     }
     if !collector.is_started() && room < MAX_RESPONSE * FRAMING {
-        return Err(garbage("it is not in the provider's format"));
+        return Err(garbage("what came is not in the provider's format"));
     }
     collector.finish().map_err(of_stream)
 }

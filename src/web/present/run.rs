@@ -8,7 +8,7 @@ use crate::clock;
 use crate::cycle::outcome::{Failure, Outcome as Ending, Stop};
 use crate::cycle::policy::Role;
 use crate::cycle::run::{Delivery, Phase, Run};
-use crate::cycle::step::{Step, Written};
+use crate::cycle::step::Step;
 use crate::store::Entry;
 use crate::web::pages::run::{Budget, HandOver, Heading, Issue, Now, Outcome, Summary, View, Who};
 use crate::web::prose::Line;
@@ -137,15 +137,11 @@ fn nothing_delivered(run: &Run, failure: &Failure) -> String {
     match failure {
         Failure::PrepareFailed(_) => "Nothing was written, nothing was paid for and nothing was pushed.".to_owned(),
         Failure::FirstPassCrashed => {
-            let broke = run.passes.first().and_then(|p| p.written.as_ref()).and_then(|w| match w {
-                Written::Crashed { cause, .. } => Some(words::sentence(cause)),
-                Written::Done { .. } | Written::Cut { .. } => None,
-            });
             let left = match run.deliverable() {
                 Some(_) => "What it had written until then is kept under Pass 1; nothing was pushed.",
                 None => "Nothing was written and nothing was pushed.",
             };
-            broke.map_or_else(|| left.to_owned(), |why| format!("{why} {left}"))
+            left.to_owned()
         }
         Failure::NoChange | Failure::Stopped(_) => "Nothing was pushed.".to_owned(),
     }

@@ -41,8 +41,9 @@ fn without_a_sandbox_the_program_refuses_to_serve_and_says_what_to_install() {
         let scratch = tempfile::tempdir().unwrap();
         std::fs::create_dir(scratch.path().join("empty")).unwrap();
         let path = scratch.path().join("empty").display().to_string();
-        let refused = refusing(scratch.path(), arguments, &[("PATH", &path)]);
+        let refused = refusing(scratch.path(), arguments, &[("PATH", &path), ("TMPDIR", &path)]);
         assert!(!refused.status.success(), "{arguments:?}: {}", text(&refused));
+        assert_eq!(std::fs::read_dir(&path).unwrap().count(), 0, "{arguments:?} left something behind");
         assert!(text(&refused).contains("apt install bubblewrap"), "{arguments:?}: {}", text(&refused));
         assert!(!text(&refused).contains("panicked"), "{}", text(&refused));
     }
@@ -98,6 +99,22 @@ fn a_repository_that_cannot_be_worked_with_is_not_added() {
     }
     let added = refusing(scratch.path(), &["repository", "add", "notes", &bare], &[]);
     assert!(added.status.success(), "{}", text(&added));
+}
+
+/// The data directory that nobody named is under the working directory, and every command means the same one.
+#[test]
+fn a_relative_data_directory_serves_every_command() {
+    let scratch = tempfile::tempdir().unwrap();
+    let relative = [("COUNTERSIGN_DATA", "kept/here")];
+    let examined = refusing(scratch.path(), &["doctor"], &relative);
+    assert!(examined.status.success(), "{}", text(&examined));
+    let bare = scratch.path().join("bare.git");
+    countersign::app::make_repository(&bare, &[("a.txt", "a")]).unwrap();
+    let added = refusing(scratch.path(), &["repository", "add", "notes", &bare.display().to_string()], &relative);
+    let place = scratch.path().join("kept/here").display().to_string();
+    assert!(text(&added).contains(&place), "{}", text(&added));
+    let listed = refusing(scratch.path(), &["repository", "list"], &relative);
+    assert!(text(&listed).contains("notes"), "{}", text(&listed));
 }
 
 /// What a library says twice is printed once.
