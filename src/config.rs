@@ -1,6 +1,7 @@
 //! Configuration: one TOML file, each key also as an environment variable `COUNTERSIGN_<SECTION>_<KEY>`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ use crate::nearest::nearest;
 pub struct Config {
     /// Where the database, mirrors and work trees are; absolute once it is read.
     pub data: PathBuf,
+    /// The PostgreSQL server that several processes share; without one the database is a file in the data directory.
+    pub database: Option<Secret>,
     /// Where the pages are served: a loopback address, since there is no sign-in yet.
     pub listen: SocketAddr,
     /// How many runs are performed side by side, 1–64.
@@ -24,6 +27,30 @@ pub struct Config {
     pub agents: AgentsConfig,
     /// Addresses of providers that differ from the provider table's, by the provider's name.
     pub providers: BTreeMap<String, ProviderConfig>,
+}
+
+/// A setting that holds a password. `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// A secret of this text.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, for whoever needs it.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(hidden)")
+    }
 }
 
 /// How sandboxes are made.
@@ -66,6 +93,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             data: PathBuf::from("countersign-data"),
+            database: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 7171)),
             slots: 2,
             sandbox: SandboxConfig::default(),
@@ -134,12 +162,14 @@ struct Key {
 }
 
 const LOOPBACK: &str = "a loopback address such as \"127.0.0.1:7171\", since there is no sign-in yet";
+const DATABASE: &str = "the address of a PostgreSQL server, such as \"postgres://user:password@host:5432/name\"";
 const PROVIDER: &str = "the name of a provider, such as \"anthropic\"";
 const MODEL: &str = "the provider's name of a model";
 const BASE_URL: &str = "the address of a provider, such as \"https://api.anthropic.com\"";
 
 const KEYS: &[Key] = &[
     Key { name: "data", must: "a path", set: |c, v| put(&mut c.data, text(v)?.into()) },
+    Key { name: "database", must: DATABASE, set: |c, v| put(&mut c.database, Some(database(v)?)) },
     Key { name: "listen", must: LOOPBACK, set: |c, v| put(&mut c.listen, loopback(v)?) },
     Key { name: "slots", must: "a whole number from 1 to 64", set: |c, v| put(&mut c.slots, whole(v, 1..=64)?) },
     Key { name: "sandbox.strict", must: "true or false", set: |c, v| put(&mut c.sandbox.strict, v.as_bool()?) },
@@ -234,6 +264,10 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
+fn database(value: &Value) -> Option<Secret> {
+    text(value).filter(|url| url.starts_with("postgres://") || url.starts_with("postgresql://")).map(Secret)
+}
+
 fn whole<T: TryFrom<i64> + PartialOrd>(value: &Value, range: RangeInclusive<T>) -> Option<T> {
     T::try_from(value.as_integer()?).ok().filter(|n| range.contains(n))
 }
@@ -320,6 +354,7 @@ mod tests {
     fn each_key_is_read_from_the_file_and_from_its_variable_which_wins() {
         let values = [
             ("data", "'/var/lib/c'", "/var/lib/d"),
+            ("database", "'postgres://a@b/c'", "postgresql://a@b/d"),
             ("listen", "'127.0.0.1:1'", "[::1]:2"),
             ("slots", "3", "4"),
             ("sandbox.strict", "false", "true"),
@@ -367,6 +402,7 @@ mod tests {
             ("listen = 5", "`listen` must be a loopback address such as \"127.0.0.1:7171\""),
             ("listen = '0.0.0.0:80'", "`listen` must be a loopback address"),
             ("listen = 'localhost'", "`listen` must be a loopback address"),
+            ("database = 'mysql://a'", "`database` must be the address of a PostgreSQL server"),
             ("slots = 0", "`slots` must be a whole number from 1 to 64"),
             ("slots = 65", "`slots` must be a whole number from 1 to 64"),
             ("slots = -1", "`slots` must be a whole number from 1 to 64"),

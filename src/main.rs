@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 use tracing_subscriber::filter::LevelFilter;
 
 use countersign::app::add_repository;
-use countersign::config::Config;
+use countersign::config::{Config, Secret};
 use countersign::sandbox::{self, NamespaceSettings, doctor};
 use countersign::store::Store;
 use countersign::{demo, model_server, service, telemetry};
@@ -111,12 +111,16 @@ async fn perform(arguments: Arguments) -> Result<ExitCode> {
 
 async fn repositories(config: &Config, command: RepositoryCommand) -> Result<()> {
     std::fs::create_dir_all(&config.data).context("the data directory cannot be made")?;
-    let store = Store::open(&config.data.join("countersign.db")).await?;
+    let store = Store::of(&config.data, config.database.as_ref().map(Secret::expose)).await?;
     let mut out = std::io::stdout();
     match command {
         RepositoryCommand::Add { name, remote } => {
             let added = add_repository(&store, &name, &remote).await?;
-            writeln!(out, "added {} ({}) to the data in {}", added.name, added.remote, config.data.display())?;
+            let place = config
+                .database
+                .as_ref()
+                .map_or_else(|| format!("data in {}", config.data.display()), |_| "database".to_owned());
+            writeln!(out, "added {} ({}) to the {place}", added.name, added.remote)?;
         }
         RepositoryCommand::List => {
             for repository in store.list_repositories().await? {

@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use tracing::info;
 
 use crate::app::{Agents, App, Offers, Signals};
-use crate::config::{AgentConfig, AgentsConfig, Config, secret_variable};
+use crate::config::{AgentConfig, AgentsConfig, Config, Secret, secret_variable};
 use crate::cycle::policy::{AgentChoice, Effort};
 use crate::gateway::prices::Prices;
 use crate::gateway::providers::{PROVIDERS, Upstream};
@@ -102,7 +102,7 @@ impl Service {
         let directories = directories(&config.data)?;
         let lock = lock(&config.data)?;
         let backend = sandboxes(config)?;
-        let store = Store::open(&config.data.join("countersign.db")).await?;
+        let store = Store::of(&config.data, config.database.as_ref().map(Secret::expose)).await?;
         let upstreams = upstreams(config);
         let providers = upstreams.iter().map(Upstream::name).collect();
         let prices = Prices::shipped();

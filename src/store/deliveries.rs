@@ -115,6 +115,7 @@ impl Store {
                     .bind(now.0)
                     .execute(c)
                     .await?
+                    .rows_affected()
         );
         Ok(())
     }

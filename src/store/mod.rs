@@ -36,6 +36,17 @@ pub enum Error {
         /// The driver's cause.
         source: sqlx::Error,
     },
+    /// The address of the server is none.
+    #[error("the database's address is none; it looks like postgres://user:password@host:5432/name")]
+    Address,
+    /// The server could not be reached, or does not let us in.
+    #[error("the database at {place} could not be opened")]
+    Connect {
+        /// Host and port.
+        place: String,
+        /// The driver's cause.
+        source: sqlx::Error,
+    },
     /// The tables could not be brought up to date.
     #[error("the database could not be migrated")]
     Migrate(#[from] sqlx::migrate::MigrateError),
@@ -84,6 +95,25 @@ impl Store {
     /// [`Error::Open`] or [`Error::Migrate`].
     pub async fn open(path: &Path) -> Result<Self, Error> {
         Ok(Self { db: db::Db::sqlite(path).await? })
+    }
+
+    /// The database of a service: the server at this address, or else the file in the data directory.
+    ///
+    /// # Errors
+    /// As [`Store::open`] and [`Store::connect`].
+    pub async fn of(data: &Path, server: Option<&str>) -> Result<Self, Error> {
+        match server {
+            Some(url) => Self::connect(url).await,
+            None => Self::open(&data.join("countersign.db")).await,
+        }
+    }
+
+    /// Connects to a PostgreSQL server, making the tables if needed.
+    ///
+    /// # Errors
+    /// [`Error::Address`], [`Error::Connect`] or [`Error::Migrate`].
+    pub async fn connect(url: &str) -> Result<Self, Error> {
+        Ok(Self { db: db::Db::postgres(url).await? })
     }
 }
 

@@ -86,15 +86,13 @@ impl Store {
         on!(
             &self.db,
             tx | t | {
-                let open: Option<(String, i64)> =
-                    sqlx::query_as(sql::FIND_OPEN_CALL).bind(call).fetch_optional(&mut *t).await?;
+                let open: Option<(String, i64)> = sqlx::query_as(sql::SETTLE_CALL)
+                    .bind(call)
+                    .bind(cost.picodollars())
+                    .bind(to_json(usage))
+                    .fetch_optional(&mut *t)
+                    .await?;
                 if let Some((run, reserved)) = open {
-                    sqlx::query(sql::SETTLE_CALL)
-                        .bind(call)
-                        .bind(cost.picodollars())
-                        .bind(to_json(usage))
-                        .execute(&mut *t)
-                        .await?;
                     sqlx::query(sql::GIVE_BACK)
                         .bind(run)
                         .bind(Money::from_picodollars(reserved).minus(cost).picodollars())

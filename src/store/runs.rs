@@ -84,13 +84,14 @@ impl Store {
         let run = on!(
             &self.db,
             tx | t | {
+                // First, so that two who send the same issue take turns; a number that is not used is given back.
+                let row = sqlx::query(sql::NEXT_ISSUE_NUMBER).bind(to.id.to_string()).fetch_one(&mut *t).await?;
+                let number = first(&row)?;
                 let before: Option<(String,)> =
                     sqlx::query_as(sql::FIND_FIRST_RUN).bind(id.to_string()).fetch_optional(&mut *t).await?;
                 if let Some((run,)) = before {
                     return parse(&run, "run");
                 }
-                let row = sqlx::query(sql::NEXT_ISSUE_NUMBER).bind(to.id.to_string()).fetch_one(&mut *t).await?;
-                let number = first(&row)?;
                 let issue =
                     Issue { number: number.unsigned_abs(), title: clean(&title), body: clean(&body), done, base };
                 sqlx::query(sql::INSERT_ISSUE)

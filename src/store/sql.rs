@@ -15,7 +15,7 @@ statements! {
     FIND_REPOSITORY   = "select id, name, remote from repository where name = $1";
     LIST_REPOSITORIES = "select id, name, remote from repository order by name";
 
-    NEXT_ISSUE_NUMBER = "select coalesce(max(number), 0) + 1 from issue where repository_id = $1";
+    NEXT_ISSUE_NUMBER = "update repository set issues = issues + 1 where id = $1 returning issues";
     INSERT_ISSUE      = "insert into issue (id, repository_id, number, title, body, done, base, created_at)
                          values ($1, $2, $3, $4, $5, $6, $7, $8)";
 
@@ -43,14 +43,14 @@ statements! {
     RESERVE           = "update run set committed = committed + $2 where id = $1 and committed + $2 <= $3";
     INSERT_CALL       = "insert into model_call (id, run_id, step, model, reserved, at) values ($1, $2, $3, $4, $5, $6)";
     GET_COMMITTED     = "select committed from run where id = $1";
-    FIND_OPEN_CALL    = "select run_id, reserved from model_call where id = $1 and settled is null";
-    SETTLE_CALL       = "update model_call set settled = $2, usage = $3 where id = $1 and settled is null";
+    SETTLE_CALL       = "update model_call set settled = $2, usage = $3 where id = $1 and settled is null
+                         returning run_id, reserved";
     GIVE_BACK         = "update run set committed = committed - $2 where id = $1";
     SUM_STEP          = "select cast(coalesce(sum(coalesce(settled, reserved)), 0) as bigint) from model_call
                          where run_id = $1 and step = $2";
     LIST_CALLS        = "select step, model, reserved, settled, usage from model_call where run_id = $1 order by at, id";
 
-    NEXT_TRANSCRIPT   = "select coalesce(max(seq), 0) + 1 from transcript where run_id = $1";
+    NEXT_TRANSCRIPT   = "update run set lines = lines + 1 where id = $1 returning lines";
     INSERT_TRANSCRIPT = "insert into transcript (run_id, seq, step, at, payload) values ($1, $2, $3, $4, $5)";
     LIST_TRANSCRIPT   = "select step, at, payload from transcript where run_id = $1 order by seq limit $2";
 
@@ -58,7 +58,7 @@ statements! {
     KEEP_BASELINE     = "insert into baseline (repository_id, commit_id, commands, payload, at) values ($1, $2, $3, $4, $5)
                          on conflict (repository_id, commit_id, commands) do nothing";
 
-    NEXT_PULL_NUMBER  = "select coalesce(max(number), 0) + 1 from pull_request where repository_id = $1";
+    NEXT_PULL_NUMBER  = "update repository set pulls = pulls + 1 where id = $1 returning pulls";
     INSERT_PULL       = "insert into pull_request
                          (id, repository_id, number, run_id, base, branch, head, title, body, label, created_at, updated_at)
                          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)";

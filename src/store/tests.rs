@@ -1,4 +1,4 @@
-//! What the store promises, on a real file.
+//! What the store promises, on a real file and on a real server.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -12,23 +12,94 @@ use crate::cycle::plan::{Next, plan};
 use crate::cycle::policy::{AgentChoice, Effort};
 use crate::cycle::preset::second_reader;
 
-async fn fresh() -> (tempfile::TempDir, Store) {
-    let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(&dir.path().join("countersign.db")).await.unwrap();
-    (dir, store)
+/// A database of a test's own.
+enum Place {
+    File(tempfile::TempDir),
+    /// The address of it.
+    Server(String),
 }
 
-async fn with_run() -> (tempfile::TempDir, Store, Repository, RunId) {
-    let (dir, store) = fresh().await;
+impl Place {
+    fn file() -> Self {
+        Self::File(tempfile::tempdir().unwrap())
+    }
+
+    /// A new database on the server that `scripts/postgres` started; `None` where there is none.
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+    async fn server() -> Option<Self> {
+        let Some(server) = crate::config::secret_variable("TEST_POSTGRES") else {
+            assert!(
+                crate::config::secret_variable("CI").is_none(),
+                "CI has no PostgreSQL: run this by scripts/postgres"
+            );
+            eprintln!("SKIPPED: there is no PostgreSQL; scripts/postgres COMMAND… runs a command with one");
+            return None;
+        };
+        let name = format!("t{}", RunId::new().to_string().replace('-', ""));
+        let pool = sqlx::PgPool::connect(&server).await.unwrap();
+        sqlx::query(sqlx::AssertSqlSafe(format!("create database {name}"))).execute(&pool).await.unwrap();
+        Some(Self::Server(server.replace("/postgres?", &format!("/{name}?"))))
+    }
+
+    async fn open(&self) -> Store {
+        match self {
+            Self::File(dir) => Store::open(&dir.path().join("countersign.db")).await.unwrap(),
+            Self::Server(url) => Store::connect(url).await.unwrap(),
+        }
+    }
+}
+
+/// Makes each of these promises a test on either database.
+macro_rules! on_both {
+    ($($name:ident),* $(,)?) => {$(
+        mod $name {
+            #[tokio::test]
+            async fn on_sqlite() {
+                super::$name(&super::Place::file()).await;
+            }
+
+            #[tokio::test]
+            async fn on_postgres() {
+                if let Some(place) = super::Place::server().await {
+                    super::$name(&place).await;
+                }
+            }
+        }
+    )*};
+}
+
+on_both! {
+    every_statement_prepares_and_binds_as_many_values_as_it_names,
+    issues_are_numbered_within_their_repository_and_runs_are_listed_newest_first,
+    an_issue_that_is_sent_by_many_at_once_is_one_issue_with_one_run,
+    issues_that_are_sent_at_once_get_numbers_without_a_gap,
+    an_intent_is_refused_once_the_run_has_moved_and_a_fact_never_is,
+    facts_from_many_sides_at_once_are_all_kept_without_a_gap,
+    lines_from_many_sides_at_once_are_all_kept,
+    a_run_is_the_same_after_the_database_is_opened_again,
+    parallel_reservations_never_pass_the_ceiling_together,
+    settling_gives_the_rest_back_and_settling_twice_changes_nothing,
+    settling_from_many_sides_at_once_gives_the_rest_back_once,
+    a_pull_request_is_opened_once_and_then_brought_up_to_date,
+    a_row_that_cannot_be_read_is_an_error_that_names_it,
+    the_databases_clock_goes_on,
+}
+
+async fn with_run(place: &Place) -> (Store, Repository, RunId) {
+    let store = place.open().await;
     let repository = store.add_repository("ledger", "/srv/ledger.git", Stamp(1)).await.unwrap();
     let run = delegate(&store, &repository).await;
-    (dir, store, repository, run)
+    (store, repository, run)
 }
 
 async fn delegate(store: &Store, repository: &Repository) -> RunId {
+    delegate_as(store, repository, IssueId::new()).await
+}
+
+async fn delegate_as(store: &Store, repository: &Repository, id: IssueId) -> RunId {
     let agent = AgentChoice { provider: "p".into(), model: "m".into(), effort: Effort::Medium };
     let issue = NewIssue {
-        id: IssueId::new(),
+        id,
         title: "A NUL \0 in it".into(),
         body: String::new(),
         done: vec!["x".into()],
@@ -37,23 +108,28 @@ async fn delegate(store: &Store, repository: &Repository) -> RunId {
     store.delegate(repository, issue, second_reader(agent.clone(), agent), Stamp(2)).await.unwrap()
 }
 
-#[tokio::test]
-async fn every_statement_prepares_and_binds_as_many_values_as_it_names() {
-    use sqlx::{Executor, SqlSafeStr, Statement};
-    let (_dir, store) = fresh().await;
-    let db::Db::Sqlite { write, .. } = &store.db;
+async fn every_statement_prepares_and_binds_as_many_values_as_it_names(place: &Place) {
+    use sqlx::{Either, Executor, SqlSafeStr, Statement};
+    let store = place.open().await;
     for (name, text) in sql::ALL {
-        let prepared = write.prepare(text.into_sql_str()).await.unwrap_or_else(|e| panic!("{name}: {e}"));
+        let given = db::on!(
+            &store.db,
+            write | pool | {
+                let prepared = pool.prepare(text.into_sql_str()).await.unwrap_or_else(|e| panic!("{name}: {e}"));
+                prepared.parameters().map_or(0, |p| match p {
+                    Either::Left(types) => types.len(),
+                    Either::Right(count) => count,
+                })
+            }
+        );
         let highest = (1..=20).rev().find(|n| text.contains(&format!("${n}"))).unwrap_or(0);
-        let given = prepared.parameters().map_or(0, |p| p.right().unwrap_or(0));
         assert_eq!(given, highest, "{name}");
         assert!((1..=highest).all(|n| text.contains(&format!("${n}"))), "{name} leaves out a number");
     }
 }
 
-#[tokio::test]
-async fn issues_are_numbered_within_their_repository_and_runs_are_listed_newest_first() {
-    let (_dir, store, repository, first) = with_run().await;
+async fn issues_are_numbered_within_their_repository_and_runs_are_listed_newest_first(place: &Place) {
+    let (store, repository, first) = with_run(place).await;
     let second = delegate(&store, &repository).await;
     let other = store.add_repository("other", "/srv/other.git", Stamp(1)).await.unwrap();
     let third = delegate(&store, &other).await;
@@ -64,9 +140,62 @@ async fn issues_are_numbered_within_their_repository_and_runs_are_listed_newest_
     assert!(matches!(store.add_repository("other", "/x", Stamp(1)).await, Err(Error::Taken { .. })));
 }
 
-#[tokio::test]
-async fn an_intent_is_refused_once_the_run_has_moved_and_a_fact_never_is() {
-    let (_dir, store, _, id) = with_run().await;
+async fn an_issue_that_is_sent_by_many_at_once_is_one_issue_with_one_run(place: &Place) {
+    let store = place.open().await;
+    let repository = store.add_repository("ledger", "/srv/ledger.git", Stamp(1)).await.unwrap();
+    let id = IssueId::new();
+    let runs = futures_util::future::join_all((0..12).map(|_| delegate_as(&store, &repository, id))).await;
+    assert!(runs.iter().all(|run| *run == runs[0]), "{runs:?}");
+    assert_eq!(store.list_runs(20).await.unwrap().len(), 1);
+    delegate(&store, &repository).await;
+    assert_eq!(store.list_runs(20).await.unwrap()[0].issue, 2, "no number was lost over it");
+}
+
+async fn issues_that_are_sent_at_once_get_numbers_without_a_gap(place: &Place) {
+    let store = place.open().await;
+    let repository = store.add_repository("ledger", "/srv/ledger.git", Stamp(1)).await.unwrap();
+    futures_util::future::join_all((0..12).map(|_| delegate(&store, &repository))).await;
+    let mut numbers: Vec<i64> = store.list_runs(20).await.unwrap().iter().map(|row| row.issue).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=12).collect::<Vec<_>>());
+}
+
+async fn lines_from_many_sides_at_once_are_all_kept(place: &Place) {
+    let (store, _, run) = with_run(place).await;
+    let writes = (0..16_u64).map(|n| {
+        let store = store.clone();
+        async move { store.write_line(run, 2, &n, Stamp(1)).await }
+    });
+    futures_util::future::try_join_all(writes).await.unwrap();
+    let mut lines: Vec<u64> = store.list_lines(run, 100).await.unwrap().into_iter().map(|line| line.what).collect();
+    lines.sort_unstable();
+    assert_eq!(lines, (0..16).collect::<Vec<_>>());
+}
+
+async fn settling_from_many_sides_at_once_gives_the_rest_back_once(place: &Place) {
+    let (store, _, run) = with_run(place).await;
+    store.reserve(&call("a", run, 90), Stamp(1)).await.unwrap();
+    let settled = (0..12).map(|_| store.settle("a", Money::from_cents(20), &"usage"));
+    futures_util::future::try_join_all(settled).await.unwrap();
+    assert_eq!(store.get_run_row(run).await.unwrap().committed, Money::from_cents(20));
+}
+
+async fn the_databases_clock_goes_on(place: &Place) {
+    let store = place.open().await;
+    let read = async || {
+        let text = "select now from clock";
+        let (now,): (i64,) = db::on!(&store.db, read | c | sqlx::query_as(text).fetch_one(c).await.unwrap());
+        now
+    };
+    let (first, ours) = (read().await, crate::clock::now().0);
+    assert!((first - ours).abs() < 60_000_000, "both are on this machine: {first} and {ours}");
+    while read().await <= first {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn an_intent_is_refused_once_the_run_has_moved_and_a_fact_never_is(place: &Place) {
+    let (store, _, id) = with_run(place).await;
     let stale = store.load(id).await.unwrap();
     let Next::Begin { step, allowance, .. } = plan(&stale) else { panic!("a new run begins with a step") };
     let fact = Event::Remarked { by: "someone".into(), text: "look here".into() };
@@ -78,9 +207,8 @@ async fn an_intent_is_refused_once_the_run_has_moved_and_a_fact_never_is() {
     assert_eq!(seqs, [1, 2, 3]);
 }
 
-#[tokio::test]
-async fn facts_from_many_sides_at_once_are_all_kept_without_a_gap() {
-    let (_dir, store, _, id) = with_run().await;
+async fn facts_from_many_sides_at_once_are_all_kept_without_a_gap(place: &Place) {
+    let (store, _, id) = with_run(place).await;
     let tasks: Vec<_> = (0..16)
         .map(|n| {
             let store = store.clone();
@@ -94,13 +222,12 @@ async fn facts_from_many_sides_at_once_are_all_kept_without_a_gap() {
     assert_eq!(store.load(id).await.unwrap().ledger.all().len(), 16);
 }
 
-#[tokio::test]
-async fn a_run_is_the_same_after_the_file_is_opened_again() {
-    let (dir, store, _, id) = with_run().await;
+async fn a_run_is_the_same_after_the_database_is_opened_again(place: &Place) {
+    let (store, _, id) = with_run(place).await;
     let before = store.record(id, &Event::CancelAsked { by: "p".into() }, Stamp(3)).await.unwrap();
     let over = store.intend(&before, &Event::Decided { outcome: Outcome::Cancelled }, Stamp(4)).await.unwrap().unwrap();
     drop(store);
-    let again = Store::open(&dir.path().join("countersign.db")).await.unwrap();
+    let again = place.open().await;
     assert_eq!(again.load(id).await.unwrap(), over);
     assert_eq!(again.list_unfinished().await.unwrap(), []);
     assert_eq!(again.get_run_row(id).await.unwrap().outcome.as_deref(), Some("cancelled"));
@@ -111,9 +238,8 @@ fn call(id: &str, run: RunId, cents: i64) -> Call {
     Call { id: id.into(), run, step: 2, model: "m".into(), amount, ceiling: Money::from_cents(100) }
 }
 
-#[tokio::test]
-async fn parallel_reservations_never_pass_the_ceiling_together() {
-    let (_dir, store, _, run) = with_run().await;
+async fn parallel_reservations_never_pass_the_ceiling_together(place: &Place) {
+    let (store, _, run) = with_run(place).await;
     let asks = (0..20).map(|n| {
         let store = store.clone();
         async move { store.reserve(&call(&n.to_string(), run, 30), Stamp(n)).await.unwrap() }
@@ -124,9 +250,8 @@ async fn parallel_reservations_never_pass_the_ceiling_together() {
     assert_eq!(store.spent_in_step(run, 2).await.unwrap(), Money::from_cents(90), "unsettled counts as spent");
 }
 
-#[tokio::test]
-async fn settling_gives_the_rest_back_and_settling_twice_changes_nothing() {
-    let (_dir, store, _, run) = with_run().await;
+async fn settling_gives_the_rest_back_and_settling_twice_changes_nothing(place: &Place) {
+    let (store, _, run) = with_run(place).await;
     store.reserve(&call("a", run, 90), Stamp(1)).await.unwrap();
     for cents in [20, 80] {
         store.settle("a", Money::from_cents(cents), &"usage").await.unwrap();
@@ -136,9 +261,8 @@ async fn settling_gives_the_rest_back_and_settling_twice_changes_nothing() {
     assert_eq!(store.list_usage::<String>(run).await.unwrap(), [(2, "usage".to_owned())]);
 }
 
-#[tokio::test]
-async fn a_pull_request_is_opened_once_and_then_brought_up_to_date() {
-    let (_dir, store, repository, run) = with_run().await;
+async fn a_pull_request_is_opened_once_and_then_brought_up_to_date(place: &Place) {
+    let (store, repository, run) = with_run(place).await;
     let mut pull = PullRequest {
         number: 0,
         base: "main".into(),
@@ -155,11 +279,10 @@ async fn a_pull_request_is_opened_once_and_then_brought_up_to_date() {
     assert_eq!((found.number, found.body.as_str()), (1, "second"));
 }
 
-#[tokio::test]
-async fn a_row_that_cannot_be_read_is_an_error_that_names_it() {
-    let (_dir, store, _, run) = with_run().await;
-    let db::Db::Sqlite { write, .. } = &store.db;
-    sqlx::query("update event set payload = '{\"event\":\"from the future\"}'").execute(write).await.unwrap();
+async fn a_row_that_cannot_be_read_is_an_error_that_names_it(place: &Place) {
+    let (store, _, run) = with_run(place).await;
+    let spoilt = "update event set payload = '{\"event\":\"from the future\"}'";
+    db::on!(&store.db, write | c | sqlx::query(spoilt).execute(c).await.unwrap().rows_affected());
     let refused = store.load(run).await.unwrap_err();
     assert!(matches!(&refused, Error::Corrupt { table: "event", id } if id.ends_with("/1")), "{refused}");
 }

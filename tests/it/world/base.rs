@@ -5,14 +5,14 @@ use std::process::Command;
 use std::time::Duration;
 
 use countersign::app::{Delegation, Refused, make_repository};
-use countersign::config::{Config, ProviderConfig};
+use countersign::config::{Config, ProviderConfig, Secret};
 use countersign::cycle::id::{IssueId, RunId};
 use countersign::cycle::run::Run;
 use countersign::model_server::{ModelServer, PROVIDER, Script};
 use countersign::service::{Service, Started};
 use countersign::store::{Entry, Line, PullRequest, Repository, Stored};
 
-use super::invariants;
+use super::{database, invariants};
 
 /// No run of these tests takes this long, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -90,6 +90,7 @@ impl World {
     ) -> Self {
         let server = ModelServer::start(words).await.unwrap();
         let mut config = config(scratch.path(), &server.base_url());
+        config.database = database::fresh().await.map(Secret::new);
         settings(&mut config);
         let started = Service::start(&config).await.unwrap();
         let repository = started.app.add_repository("notes", &remote.display().to_string()).await.unwrap();

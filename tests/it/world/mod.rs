@@ -5,6 +5,7 @@
 mod agents;
 pub(crate) mod base;
 mod checks;
+mod database;
 mod git;
 mod hostile;
 mod invariants;

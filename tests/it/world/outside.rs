@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 
 use countersign::app::make_repository;
 use countersign::model_server::{ModelServer, PROVIDER, Script};
+use countersign::store::Store;
+
+use super::database;
 
 /// Nothing of these tests takes this long, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -16,6 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(240);
 pub(super) struct Outside {
     pub(super) scratch: tempfile::TempDir,
     pub(super) remote: PathBuf,
+    database: Option<String>,
     // Serves for as long as it is kept.
     _model: ModelServer,
 }
@@ -37,7 +41,7 @@ impl Outside {
         let provider = format!("[providers.{PROVIDER}]\nbase_url = \"{}\"\n", model.base_url());
         let settings = [agent("implementer"), agent("reviewer"), provider].concat();
         std::fs::write(scratch.path().join("settings.toml"), settings).unwrap();
-        let outside = Self { scratch, remote, _model: model };
+        let outside = Self { scratch, remote, database: database::fresh().await, _model: model };
         let added = outside.program(&["repository", "add", "notes", &outside.remote.display().to_string()]).status();
         assert!(added.unwrap().success());
         outside
@@ -47,10 +51,16 @@ impl Outside {
         self.scratch.path().join("data")
     }
 
+    /// What the services keep, read beside them.
+    pub(super) async fn store(&self) -> Store {
+        Store::of(&self.data(), self.database.as_deref()).await.unwrap()
+    }
+
     pub(super) fn program(&self, arguments: &[&str]) -> Command {
         let mut program = Command::new(env!("CARGO_BIN_EXE_countersign"));
         program.args(["--config", "settings.toml"]).args(arguments).current_dir(self.scratch.path());
         program.env("COUNTERSIGN_DATA", self.data()).env("COUNTERSIGN_LISTEN", "127.0.0.1:0").stdin(Stdio::null());
+        program.envs(self.database.iter().map(|url| ("COUNTERSIGN_DATABASE", url)));
         program
     }
 

@@ -117,6 +117,21 @@ fn a_relative_data_directory_serves_every_command() {
     assert!(text(&listed).contains("notes"), "{}", text(&listed));
 }
 
+#[test]
+fn a_server_that_does_not_answer_is_named_without_its_password() {
+    let scratch = tempfile::tempdir().unwrap();
+    for (url, expected) in [
+        ("postgres://someone:hunter2@127.0.0.1:1/name", "the database at 127.0.0.1:1 could not be opened"),
+        ("postgres://someone:hunter2@127.0.0.1:nonsense/name", "it looks like postgres://"),
+        ("mysql://someone:hunter2@127.0.0.1/name", "COUNTERSIGN_DATABASE must be the address of a PostgreSQL server"),
+    ] {
+        let refused = refusing(scratch.path(), &["serve"], &[("COUNTERSIGN_DATABASE", url)]);
+        let said = text(&refused);
+        assert!(!refused.status.success() && said.contains(expected), "{said}");
+        assert!(!said.contains("hunter2") && said.lines().count() == 1, "{said}");
+    }
+}
+
 /// What a library says twice is printed once.
 #[test]
 fn a_database_that_is_none_is_named_with_its_cause() {

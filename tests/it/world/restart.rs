@@ -3,8 +3,6 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use countersign::store::Store;
-
 use super::base::{FOURTH, NOTES, git};
 use super::outside::{Outside, Process, processes_of, until};
 use super::words::{approves, reads, script, writes};
@@ -35,7 +33,7 @@ async fn goes_on(outside: &Outside, page: &str) {
     assert!(second.contains("Against the base"), "what the second try came to stands under the second: {second}");
     assert!(process.stop().success());
 
-    let store = Store::open(&outside.data().join("countersign.db")).await.unwrap();
+    let store = outside.store().await;
     let runs = store.list_runs(10).await.unwrap();
     assert_eq!(runs.len(), 1, "the run was not begun anew");
     assert_eq!(runs[0].outcome.as_deref(), Some("accepted(countersigned)"));
