@@ -60,7 +60,7 @@ impl Drop for Tree {
         let (Some(backend), path) = (self.backend.take(), std::mem::take(&mut self.path)) else { return };
         // Removing may take long; nobody waits for it, and what a crash leaves is removed with the run.
         tokio::task::spawn_blocking(move || {
-            // Two removals may meet, its holder's and the run's; the run's tells what stays.
+            // The run's end removes all of its trees once more, and tells what stays.
             if let Err(e) = backend.remove(&path) {
                 tracing::debug!(path = %path.display(), error = told(&e), "a tree is removed with its run");
             }

@@ -14,6 +14,8 @@ use crate::sandbox::Error;
 
 /// How many directories may lie inside one another; each level costs one descriptor meanwhile.
 const LEVELS: usize = 200;
+/// How often in a row everything that was to be removed may turn out to be gone while there still is something.
+const IDLE_ROUNDS: usize = 1000;
 
 /// Makes everything in the tree belong to the user and group `id`.
 ///
@@ -52,37 +54,57 @@ pub(super) fn remove(tree: &Path) -> std::result::Result<(), Error> {
         Err(error) => return Err(bad(tree, error)),
         Ok(_) => {}
     }
-    let found = look(CWD, tree).map_err(|error| bad(tree, error))?;
-    let emptied = open_up(CWD, tree, &found).and_then(|()| open(CWD, tree)).and_then(|root| {
-        let mut moved = 0;
-        empty(&root, &root, LEVELS, &mut moved)
-    });
-    emptied.and_then(|()| rustix::fs::unlinkat(CWD, tree, AtFlags::REMOVEDIR)).map_err(|error| bad(tree, error))
+    for _ in 0..IDLE_ROUNDS {
+        match remove_once(tree) {
+            Ok(()) | Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::NOTEMPTY) => {}
+            Err(error) => return Err(bad(tree, error)),
+        }
+    }
+    Err(bad(tree, Errno::NOTEMPTY))
+}
+
+fn remove_once(tree: &Path) -> Result<()> {
+    open_up(CWD, tree, &look(CWD, tree)?)?;
+    let root = open(CWD, tree)?;
+    empty(&root, &root, LEVELS, &mut 0)?;
+    rustix::fs::unlinkat(CWD, tree, AtFlags::REMOVEDIR)
 }
 
 /// Removes what is in `directory`. What lies too deep is moved up into `root`, from which it is removed in its turn.
 fn empty(root: &OwnedFd, directory: &OwnedFd, levels: usize, moved: &mut u64) -> Result<()> {
-    loop {
+    let mut idle = 0;
+    while idle < IDLE_ROUNDS {
         let names = names(directory)?;
         if names.is_empty() {
             return Ok(());
         }
+        idle += 1;
         for name in names {
-            let found = look(directory.as_fd(), name.as_c_str())?;
-            if !is_directory(&found) {
-                rustix::fs::unlinkat(directory, &name, AtFlags::empty())?;
-                continue;
+            match clear(root, directory, (&name, levels), moved) {
+                Ok(()) => idle = 0,
+                // Somebody else has removed it, or has put something there: the next round shows.
+                Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST) => {}
+                Err(error) => return Err(error),
             }
-            open_up(directory.as_fd(), name.as_c_str(), &found)?;
-            if levels == 0 {
-                *moved += 1;
-                rustix::fs::renameat(directory, &name, root, unused_name(root, *moved).as_str())?;
-                continue;
-            }
-            empty(root, &open(directory.as_fd(), name.as_c_str())?, levels - 1, moved)?;
-            rustix::fs::unlinkat(directory, &name, AtFlags::REMOVEDIR)?;
         }
     }
+    Err(Errno::BUSY)
+}
+
+/// Removes one entry of `directory`, or moves it up.
+fn clear(root: &OwnedFd, directory: &OwnedFd, (name, levels): (&CString, usize), moved: &mut u64) -> Result<()> {
+    let found = look(directory.as_fd(), name.as_c_str())?;
+    if !is_directory(&found) {
+        return rustix::fs::unlinkat(directory, name, AtFlags::empty());
+    }
+    open_up(directory.as_fd(), name.as_c_str(), &found)?;
+    let Some(levels) = levels.checked_sub(1) else {
+        *moved += 1;
+        return rustix::fs::renameat(directory, name, root, unused_name(root, *moved).as_str());
+    };
+    empty(root, &open(directory.as_fd(), name.as_c_str())?, levels, moved)?;
+    rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR)
 }
 
 fn unused_name(root: &OwnedFd, number: u64) -> String {

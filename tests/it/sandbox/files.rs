@@ -176,6 +176,23 @@ async fn a_tree_can_be_removed_whatever_was_done_to_it() {
     place.backend.remove(&spec.tree).unwrap();
 }
 
+/// As when a step's own tree and all trees of its run are let go of at the same time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tree_can_be_removed_by_many_at_once() {
+    let Some(place) = Place::new() else { return };
+    let trees = place.scratch.path().join("trees");
+    let tree = trees.join("one");
+    for wide in 0..20 {
+        fs::create_dir_all(tree.join(format!("{wide}/{}", "d/".repeat(450)))).unwrap();
+        (0..200).for_each(|n| fs::write(tree.join(format!("{wide}/{n}")), "").unwrap());
+    }
+    std::thread::scope(|scope| {
+        let removals = [&trees, &tree, &tree, &trees].map(|of| scope.spawn(|| place.backend.remove(of)));
+        removals.into_iter().for_each(|removal| removal.join().unwrap().unwrap());
+    });
+    assert!(!trees.exists());
+}
+
 #[tokio::test]
 async fn a_name_that_is_not_text_is_a_tree_too() {
     let Some(place) = Place::new() else { return };
