@@ -22,7 +22,7 @@ const IDLE_ROUNDS: usize = 1000;
 /// A file with a second name is refused if it is not that user's yet: the other name may be in a place that is not the
 /// sandbox's business.
 pub(super) fn give(tree: &Path, id: u32) -> std::result::Result<(), Error> {
-    walk(tree, &mut |at, name, found| {
+    walk(tree, Err(Errno::NAMETOOLONG), &mut |at, name, found| {
         let theirs = found.st_uid == id && found.st_gid == id;
         if !theirs && !is_directory(found) && found.st_nlink > 1 {
             return Err(Errno::MLINK);
@@ -32,9 +32,12 @@ pub(super) fn give(tree: &Path, id: u32) -> std::result::Result<(), Error> {
 }
 
 /// Makes everything in the tree accessible to its owner and, as root, the caller that owner.
+///
+/// What a command did to the tree is never an error, so what lies too deep stays as it is: nobody takes anything from
+/// there, and [`remove`] gets to it.
 pub(super) fn take(tree: &Path) -> std::result::Result<(), Error> {
     let root = rustix::process::geteuid().is_root();
-    walk(tree, &mut |at, name, found| {
+    walk(tree, Ok(()), &mut |at, name, found| {
         if root && found.st_uid != 0 {
             own(at, name, 0)?;
         }
@@ -42,7 +45,7 @@ pub(super) fn take(tree: &Path) -> std::result::Result<(), Error> {
     })
 }
 
-/// Removes the tree and everything in it.
+/// Removes the tree and everything in it. Two may remove the same tree, or one a part of the other's: each ends well.
 pub(super) fn remove(tree: &Path) -> std::result::Result<(), Error> {
     match rustix::fs::openat(
         CWD,
@@ -115,25 +118,28 @@ fn unused_name(root: &OwnedFd, number: u64) -> String {
 
 type Act<'a> = &'a mut dyn FnMut(BorrowedFd<'_>, &CString, &Stat) -> Result<()>;
 
-/// Calls `act` for the tree and for everything in it, a directory before what it holds.
-fn walk(tree: &Path, act: Act<'_>) -> std::result::Result<(), Error> {
+/// Calls `act` for the tree and for everything in it, a directory before what it holds. `too_deep` is what comes of a
+/// directory that lies below so many others that it is not entered.
+fn walk(tree: &Path, too_deep: Result<()>, act: Act<'_>) -> std::result::Result<(), Error> {
     let name = CString::new(tree.as_os_str().as_encoded_bytes()).map_err(|_| bad(tree, Errno::INVAL))?;
     match look(CWD, name.as_c_str()) {
-        Ok(found) if is_directory(&found) => visit(CWD, &name, LEVELS, act).map_err(|error| bad(tree, error)),
+        Ok(found) if is_directory(&found) => {
+            visit(CWD, &name, (LEVELS, too_deep), act).map_err(|error| bad(tree, error))
+        }
         Ok(_) => Err(bad(tree, Errno::NOTDIR)),
         Err(error) => Err(bad(tree, error)),
     }
 }
 
-fn visit(at: BorrowedFd<'_>, name: &CString, levels: usize, act: Act<'_>) -> Result<()> {
+fn visit(at: BorrowedFd<'_>, name: &CString, (levels, too_deep): (usize, Result<()>), act: Act<'_>) -> Result<()> {
     let found = look(at, name.as_c_str())?;
     act(at, name, &found)?;
     if !is_directory(&found) {
         return Ok(());
     }
-    let levels = levels.checked_sub(1).ok_or(Errno::NAMETOOLONG)?;
+    let Some(levels) = levels.checked_sub(1) else { return too_deep };
     let directory = open(at, name.as_c_str())?;
-    names(&directory)?.iter().try_for_each(|name| visit(directory.as_fd(), name, levels, act))
+    names(&directory)?.iter().try_for_each(|name| visit(directory.as_fd(), name, (levels, too_deep), act))
 }
 
 fn look<P: rustix::path::Arg>(at: BorrowedFd<'_>, name: P) -> Result<Stat> {

@@ -157,6 +157,20 @@ async fn a_tree_can_be_taken_back_whatever_was_done_to_it() {
     assert_eq!(said(&again, "cat a/b/file").await, "x");
 }
 
+/// More levels than are ever entered: what lies below them stays as it is, and the rest is taken back.
+#[tokio::test]
+async fn a_tree_without_end_is_taken_back_as_far_as_anybody_looks() {
+    let Some(place) = Place::new() else { return };
+    let spec = place.spec("tree");
+    let sandbox = place.backend.start(&spec).await.unwrap();
+    let deep = "import os\nfor i in range(3000):\n os.mkdir('d'); os.chdir('d')";
+    sandbox.write("deep.py", deep.as_bytes()).await.unwrap();
+    said(&sandbox, "python3 deep.py; mkdir z; echo x > z/file; chmod 000 z/file z").await;
+    sandbox.end().await.unwrap();
+    place.backend.take_back(&spec.tree).unwrap();
+    assert_eq!(fs::read_to_string(spec.tree.join("z/file")).unwrap(), "x\n");
+}
+
 #[tokio::test]
 async fn a_tree_can_be_removed_whatever_was_done_to_it() {
     let Some(place) = Place::new() else { return };

@@ -1,7 +1,7 @@
 //! An implementer that does everything that an issue's text orders, however wicked.
 
-use super::base::{Asked, NOTES, World};
-use super::words::{approves, obeys, reads, script};
+use super::base::{Asked, FOURTH, NOTES, World};
+use super::words::{approves, obeys, reads, script, writes};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_obeys_a_hostile_issue_reaches_nothing_outside_of_its_sandbox() {
@@ -41,4 +41,15 @@ async fn an_issue_cannot_speak_to_the_reviewer_in_our_voice() {
     let digest = brief.rfind("diff-digest: ").unwrap();
     assert!(brief.find("diff-digest: 0000").is_none_or(|forged| forged < digest), "ours comes last: {brief}");
     assert!(told.story().starts_with("accepted(countersigned)"), "{}", told.story());
+}
+
+/// What an agent leaves is data, however deep it lies: it costs neither the good change beside it nor a second try.
+#[tokio::test(flavor = "multi_thread")]
+async fn directories_without_end_are_left_out_beside_a_good_change() {
+    let deep =
+        "python3 -c \"import os\nfor i in range(2000): os.mkdir('d'); os.chdir('d')\nopen('bottom', 'w').close()\"";
+    let told = World::new(NOTES, script([writes(&[deep, FOURTH]), reads(approves())])).await.run().await;
+    assert!(told.story().starts_with("accepted(countersigned)\npass 1: done +1 -0 |"), "{}", told.story());
+    let left_out = told.left_out();
+    assert!(matches!(left_out.as_slice(), [one] if one.ends_with("too many directories deep")), "{left_out:?}");
 }
