@@ -17,6 +17,9 @@ use super::verdict::Severity;
 /// How often a delivery is tried before it is given up.
 pub const DELIVERY_TRIES: u32 = 8;
 
+/// How often a node may die under one step before the run ends as an internal error, or its delivery as failed.
+pub const DEATHS: u32 = 3;
+
 fn illegal(event: &'static str, why: &'static str) -> Illegal {
     Illegal { event, why }
 }
@@ -126,6 +129,7 @@ impl Run {
                 self.set_back(step, cause, Duration::from_millis(*wait_ms));
                 return Ok(());
             }
+            (_, StepResult::Stopped) => return Ok(()),
             (_, StepResult::Interrupted) => {
                 self.interrupted(step);
                 return Ok(());
@@ -145,7 +149,11 @@ impl Run {
     fn interrupted(&mut self, step: Step) {
         let before = self.setback.take().filter(|s| s.step == step);
         let (tries, deaths) = before.map_or((0, 0), |s| (s.tries, s.deaths));
-        let cause = "the service stopped while it ran".to_owned();
+        let cause = "the service died while it ran".to_owned();
+        // Whatever was decided stays decided: only the delivery has failed.
+        if step == Step::Deliver && deaths + 1 >= DEATHS {
+            self.delivery = Delivery::Failed { cause: format!("{cause}, {DEATHS} times") };
+        }
         self.setback = Some(Setback { step, cause, tries, wait: Duration::ZERO, deaths: deaths + 1 });
     }
 

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use super::apply::DEATHS;
 use super::checks::{Cause, Verification, baseline_problems};
 use super::money::Money;
 use super::outcome::{Assurance, Ceiling, Failure, Outcome, Stop};
@@ -13,8 +14,6 @@ use super::run::{Delivery, Pass, Phase, Run, Verified};
 use super::step::{Allowance, Cited, Reviewed, Step, Written};
 use super::verdict::Verdict;
 
-/// How often a node may die under one step before the run ends as an internal error.
-const DEATHS: u32 = 3;
 /// How often a verify step is performed in which a required check could not run.
 const VERIFY_TRIES: u8 = 2;
 /// How long one delivery may take; it is outside the run's clock.

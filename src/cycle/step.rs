@@ -286,6 +286,8 @@ pub enum StepResult {
         /// The least time to wait before trying again, in milliseconds.
         wait_ms: u64,
     },
-    /// The node died under it, or was stopped.
+    /// The node died under it: it begins again, and three deaths under one step are enough.
     Interrupted,
+    /// The service was stopped, or lost the run to another node, before it ended: it begins again, and nothing counts.
+    Stopped,
 }

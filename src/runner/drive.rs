@@ -106,7 +106,7 @@ async fn perform_next(
     };
     let result = tokio::select! {
         result = perform(ports, &task) => result,
-        () = stop.cancelled() => StepResult::Interrupted,
+        () = stop.cancelled() => StepResult::Stopped,
     };
     let spent = ports.store.spent_in_step(run.id, task.seq).await?;
     let used = clock_of(&run, step, watch);

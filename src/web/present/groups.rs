@@ -61,7 +61,7 @@ fn brackets(story: &Story) -> Vec<Bracket<'_>> {
 impl Bracket<'_> {
     /// Whether what the pass says of such a step is what this one came to: of an earlier try only its own lines are told.
     fn counts(&self) -> bool {
-        !matches!(self.ended, Some((_, StepResult::NotRun { .. } | StepResult::Interrupted, _)))
+        !matches!(self.ended, Some((_, StepResult::NotRun { .. } | StepResult::Interrupted | StepResult::Stopped, _)))
     }
 
     fn took(&self) -> Option<Duration> {
@@ -110,7 +110,7 @@ fn bounded(story: &Story, bracket: &Bracket<'_>) -> Option<Part> {
 fn tone(bracket: &Bracket<'_>) -> Tone {
     match bracket.ended {
         None => Tone::Live,
-        Some((_, StepResult::NotRun { .. } | StepResult::Interrupted, _)) => Tone::Warn,
+        Some((_, StepResult::NotRun { .. } | StepResult::Interrupted | StepResult::Stopped, _)) => Tone::Warn,
         Some((_, StepResult::PrepareFailed(_), _)) => Tone::Bad,
         Some(_) => Tone::Good,
     }
@@ -122,7 +122,12 @@ fn failed_to_run(bracket: &Bracket<'_>) -> Option<Part> {
             Tone::Warn,
             &format!("It never really ran ({cause}); it is tried again and no pass is charged."),
         )),
-        Some((_, StepResult::Interrupted, _)) => Some(parts::note(Tone::Warn, "The service stopped while it ran.")),
+        Some((_, StepResult::Interrupted, _)) => {
+            Some(parts::note(Tone::Warn, "The service died while it ran; it began again."))
+        }
+        Some((_, StepResult::Stopped, _)) => {
+            Some(parts::note(Tone::Warn, "The service was stopped while it ran; it began again."))
+        }
         Some(_) | None => None,
     }
 }

@@ -29,7 +29,7 @@ async fn goes_on(outside: &Outside, page: &str) {
     .await;
     assert!(shown.contains("Accepted"), "{shown}");
     let (first, second) = shown.rsplit_once("Worked on the issue").unwrap();
-    assert!(first.contains("The service stopped while it ran.") && !first.contains("Against the base"), "{first}");
+    assert!(first.contains("while it ran; it began again.") && !first.contains("Against the base"), "{first}");
     assert!(second.contains("Against the base"), "what the second try came to stands under the second: {second}");
     assert!(process.stop().success());
 

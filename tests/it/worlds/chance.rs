@@ -121,10 +121,10 @@ impl World {
     }
 
     fn setback(&mut self) -> StepResult {
-        if self.dice.bool() {
-            StepResult::NotRun { cause: "away".into(), wait_ms: self.dice.u64(..90_000) }
-        } else {
-            StepResult::Interrupted
+        match self.dice.u8(..4) {
+            0 | 1 => StepResult::NotRun { cause: "away".into(), wait_ms: self.dice.u64(..90_000) },
+            2 => StepResult::Interrupted,
+            _ => StepResult::Stopped,
         }
     }
 

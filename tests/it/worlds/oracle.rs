@@ -134,7 +134,8 @@ impl Oracle {
             StepResult::PrepareFailed(_)
             | StepResult::Delivered(_)
             | StepResult::NotRun { .. }
-            | StepResult::Interrupted => {}
+            | StepResult::Interrupted
+            | StepResult::Stopped => {}
         }
     }
 

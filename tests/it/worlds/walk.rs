@@ -191,7 +191,8 @@ impl Told {
             | StepResult::Measured(_)
             | StepResult::Written(_)
             | StepResult::NotRun { .. }
-            | StepResult::Interrupted => Self::Else,
+            | StepResult::Interrupted
+            | StepResult::Stopped => Self::Else,
         }
     }
 }

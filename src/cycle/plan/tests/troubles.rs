@@ -145,6 +145,32 @@ fn an_interrupted_step_begins_again_at_once_and_three_times_are_enough() {
 }
 
 #[test]
+fn a_step_that_was_stopped_begins_again_as_often_as_it_takes() {
+    let mut play = Play::passes(3);
+    play.step(StepResult::Interrupted);
+    play.step(StepResult::Interrupted);
+    for _ in 0..10 {
+        play.step(StepResult::Stopped);
+        assert_eq!((play.next().as_str(), play.due().2), ("implement (pass 1)", Duration::ZERO));
+    }
+    play.step(StepResult::Interrupted);
+    assert_eq!(play.next(), "failed(internal_error)", "a stop between them forgives no death");
+}
+
+#[test]
+fn a_delivery_that_kills_its_node_three_times_has_failed_and_the_outcome_stands() {
+    let mut play = accepted();
+    for _ in 0..2 {
+        play.step(StepResult::Interrupted);
+        assert_eq!(play.next(), "deliver");
+    }
+    play.step(StepResult::Interrupted);
+    assert_eq!(play.next(), "over");
+    assert!(matches!(&play.run.delivery, Delivery::Failed { cause } if cause.contains("died")));
+    assert_eq!(play.run.outcome.as_ref().unwrap().to_string(), "accepted(countersigned)");
+}
+
+#[test]
 fn a_cancel_before_delivery_wins_and_later_it_comes_too_late() {
     let cancel = Event::CancelAsked { by: "p".into() };
     let mut running = Play::passes(3);
