@@ -4,6 +4,11 @@ alter table repository add column issues bigint not null default 0;
 alter table repository add column pulls  bigint not null default 0;
 alter table run        add column lines  bigint not null default 0;
 
+-- Who holds a run, until when by the clock below, and how often it was claimed: the fencing number.
+alter table run add column owner       text;
+alter table run add column lease_until bigint;
+alter table run add column fence       bigint not null default 0;
+
 update repository set
     issues = (select coalesce(max(i.number), 0) from issue i where i.repository_id = repository.id),
     pulls  = (select coalesce(max(p.number), 0) from pull_request p where p.repository_id = repository.id);

@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use toml::{Table, Value};
 
@@ -21,6 +22,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// How many runs are performed side by side, 1–64.
     pub slots: usize,
+    /// How long a node that falls silent keeps its runs from the others, 2–300 s.
+    pub lease: Duration,
     /// The sandbox.
     pub sandbox: SandboxConfig,
     /// Who performs the roles unless a run says otherwise.
@@ -96,6 +99,7 @@ impl Default for Config {
             database: None,
             listen: SocketAddr::from(([127, 0, 0, 1], 7171)),
             slots: 2,
+            lease: Duration::from_secs(15),
             sandbox: SandboxConfig::default(),
             agents: AgentsConfig::default(),
             providers: BTreeMap::new(),
@@ -172,6 +176,11 @@ const KEYS: &[Key] = &[
     Key { name: "database", must: DATABASE, set: |c, v| put(&mut c.database, Some(database(v)?)) },
     Key { name: "listen", must: LOOPBACK, set: |c, v| put(&mut c.listen, loopback(v)?) },
     Key { name: "slots", must: "a whole number from 1 to 64", set: |c, v| put(&mut c.slots, whole(v, 1..=64)?) },
+    Key {
+        name: "lease_s",
+        must: "a whole number of seconds from 2 to 300",
+        set: |c, v| put(&mut c.lease, Duration::from_secs(whole(v, 2..=300)?)),
+    },
     Key { name: "sandbox.strict", must: "true or false", set: |c, v| put(&mut c.sandbox.strict, v.as_bool()?) },
     Key {
         name: "sandbox.uid",
@@ -357,6 +366,7 @@ mod tests {
             ("database", "'postgres://a@b/c'", "postgresql://a@b/d"),
             ("listen", "'127.0.0.1:1'", "[::1]:2"),
             ("slots", "3", "4"),
+            ("lease_s", "5", "6"),
             ("sandbox.strict", "false", "true"),
             ("sandbox.uid", "70000", "70001"),
             ("sandbox.memory_mib", "100", "200"),

@@ -17,6 +17,7 @@ use tracing::info;
 
 use crate::app::{Agents, App, Offers, Signals};
 use crate::config::{AgentConfig, AgentsConfig, Config, Secret, secret_variable};
+use crate::cycle::id::NodeId;
 use crate::cycle::policy::{AgentChoice, Effort};
 use crate::gateway::prices::Prices;
 use crate::gateway::providers::{PROVIDERS, Upstream};
@@ -119,11 +120,13 @@ impl Service {
             socket: socket.path().to_owned(),
             directories: directories.clone(),
             limits: Limits { memory: config.sandbox.memory_mib << 20, ..Limits::default() },
+            term: config.lease,
             moved: tokio::sync::watch::Sender::new(0),
             tasks: tasks.clone(),
         };
-        let runner = Runner::new(Arc::new(ports), config.slots);
+        let runner = Runner::new(Arc::new(ports), node(&config.data)?, config.slots);
         runner.start();
+        runner.hear();
         let agents =
             Agents { implementer: choice(&config.agents.implementer), reviewer: choice(&config.agents.reviewer) };
         let (wake, moved) = runner.signals();
@@ -188,6 +191,19 @@ fn lock(data: &Path) -> Result<OwnedFd, StartError> {
         Err(Errno::WOULDBLOCK) => Err(StartError::InUse { path: data.display().to_string() }),
         Err(e) => Err(failed(e)),
     }
+}
+
+/// Which node this is: an id that stays with the data directory, and so with what the node left there.
+fn node(data: &Path) -> Result<NodeId, StartError> {
+    let path = data.join("node");
+    // One that cannot be read is replaced: its runs are free once their leases have run out.
+    if let Some(id) = std::fs::read_to_string(&path).ok().and_then(|text| text.trim().parse().ok()) {
+        return Ok(id);
+    }
+    let id = NodeId::new();
+    let failed = |source| StartError::Directory { path: path.display().to_string(), source };
+    std::fs::write(&path, id.to_string()).map_err(failed)?;
+    Ok(id)
 }
 
 fn sandboxes(config: &Config) -> Result<Arc<dyn Backend>, StartError> {

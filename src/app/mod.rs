@@ -7,9 +7,11 @@ mod survey;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 pub use delegate::{Delegation, Refused};
 pub use story::Story;
@@ -22,6 +24,9 @@ use crate::gateway::prices::Prices;
 use crate::hidden::reveal;
 use crate::store::{self, Repository, Store};
 use crate::{clock, git};
+
+/// How often a run is looked at that somebody waits for.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// The application: the store, the runner, and what was set up.
 #[derive(Debug)]
@@ -112,8 +117,13 @@ impl App {
         loop {
             moved.mark_unchanged();
             let now = self.store.load(run).await?;
-            if now.is_over() || moved.changed().await.is_err() {
+            if now.is_over() {
                 return Ok(now);
+            }
+            // News can be lost; then a look finds out.
+            match timeout(LOOK, moved.changed()).await {
+                Ok(Ok(())) | Err(_) => {}
+                Ok(Err(_)) => return Ok(now),
             }
         }
     }

@@ -69,6 +69,7 @@ uuid_id!(/** One attempt at an issue. */ RunId, "run");
 uuid_id!(/** What a person wants changed. */ IssueId, "issue");
 uuid_id!(/** A git remote with its forge and commands. */ RepositoryId, "repository");
 uuid_id!(/** The tenant that everything else belongs to. */ WorkspaceId, "workspace");
+uuid_id!(/** A process of the service with its data directory, the same after a restart. */ NodeId, "node");
 uuid_id!(/** One call of a model. */ CallId, "call");
 
 macro_rules! object_id {
@@ -119,6 +120,16 @@ macro_rules! object_id {
             }
         }
     };
+}
+
+/// The right to write of a run, until another claims it: every write that a run's holder makes names it, and is refused
+/// once the run's fencing number is a later one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// The run.
+    pub run: RunId,
+    /// The run's fencing number when it was claimed; each claim makes it one more.
+    pub fence: u64,
 }
 
 object_id!(/** A git tree: 40 lower-case hexadecimal digits (SHA-1 repositories only). */ TreeId, "tree");

@@ -119,9 +119,9 @@ impl Call {
     }
 
     async fn ask(&self, quote: &Quote, limit: u64) -> Result<Reserve, LedgerError> {
-        let Session { run, step, ceiling, .. } = self.open.session;
+        let Session { lease, step, ceiling, .. } = self.open.session;
         let (model, amount) = (self.inspected.model.clone(), quote.cost(limit));
-        self.gateway.ledger.reserve(Ask { call: self.id, run, step, model, amount, ceiling }).await
+        self.gateway.ledger.reserve(Ask { call: self.id, lease, step, model, amount, ceiling }).await
     }
 
     fn quote(&self) -> Quote {
@@ -146,11 +146,11 @@ impl Call {
             NotGranted::Money { needed, left } => {
                 self.open.note(Some(Stop::MoneyRefused { needed, left }));
                 let left = left.max(Money::ZERO);
-                debug!(run.id = %self.open.session.run, %needed, %left, "a call is refused for money");
+                debug!(run.id = %self.open.session.lease.run, %needed, %left, "a call is refused for money");
                 Refused::money(format!("the run's money is used up: this call could cost {needed}, and {left} is left"))
             }
             NotGranted::Ledger(error) => {
-                error!(run.id = %self.open.session.run, error = &error as &dyn Error, "a call cannot be reserved");
+                error!(run.id = %self.open.session.lease.run, error = &error as &dyn Error, "a call cannot be reserved");
                 self.open.note(Some(Stop::LedgerDown));
                 Refused::internal("the call cannot be accounted for")
             }
@@ -177,7 +177,7 @@ impl Call {
         self.open.note(stop);
         if let Err(error) = written {
             // It stays reserved and so counts as spent.
-            error!(run.id = %self.open.session.run, call.id = %self.id, error = &error as &dyn Error, "a call cannot be settled");
+            error!(run.id = %self.open.session.lease.run, call.id = %self.id, error = &error as &dyn Error, "a call cannot be settled");
             self.open.note(Some(Stop::LedgerDown));
         }
         self.open.reserved.send_modify(|count| *count -= 1);

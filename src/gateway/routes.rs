@@ -49,8 +49,8 @@ async fn accept(gateway: &Arc<Inner>, request: Request) -> Result<Response, Refu
     let body = timeout(gateway.limits.upload, read_body(request, gateway.limits.request));
     let body = body.await.map_err(|_| Refused::slow_request())??;
     let call = inspect(gateway, open, passed, body)?;
-    let Session { run, label, .. } = &call.open.session;
-    debug!(run.id = %run, step.label = label, call.id = %call.id, model = call.inspected.model, "a model is called");
+    let Session { lease, label, .. } = &call.open.session;
+    debug!(run.id = %lease.run, step.label = label, call.id = %call.id, model = call.inspected.model, "a model is called");
     let (answer, answered) = oneshot::channel();
     gateway.tasks.spawn(async move {
         call.run(answer).await;

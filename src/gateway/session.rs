@@ -14,14 +14,14 @@ use super::providers::Provider;
 use super::secret::TokenDigest;
 use super::upstream::Line;
 use super::wire::anthropic::Inspected;
-use crate::cycle::id::RunId;
+use crate::cycle::id::Lease;
 use crate::cycle::money::Money;
 
 /// Who will call, and what it may use.
 #[derive(Debug, Clone)]
 pub struct Session {
-    /// Whose money.
-    pub run: RunId,
+    /// Whose money, and by which right.
+    pub lease: Lease,
     /// The number of the fact that began the step, for the record.
     pub step: u64,
     /// The step and the role, for the log.

@@ -80,7 +80,7 @@ pub(super) async fn open<'a>(ports: &'a Ports, task: &'a Task<'a>, talk: Talk<'_
 fn session(ports: &Ports, task: &Task<'_>, choice: &AgentChoice, role: Role) -> Result<Token, Broke> {
     let provider = providers::find(&choice.provider).ok_or_else(|| crashed("its provider is not known"))?;
     let session = Session {
-        run: task.run.id,
+        lease: task.lease,
         step: task.seq,
         label: format!("{} as {role}", task.step),
         provider,
@@ -99,11 +99,11 @@ async fn sandbox(ports: &Ports, task: &Task<'_>, tree: &Path) -> Result<Sandbox,
 
 /// Writes what the agent does to the transcript as it comes.
 fn write_down(ports: &Ports, task: &Task<'_>, mut actions: mpsc::Receiver<crate::agent::Action>) -> JoinHandle<()> {
-    let (store, run, seq) = (ports.store.clone(), task.run.id, task.seq);
+    let (store, lease, seq) = (ports.store.clone(), task.lease, task.seq);
     ports.tasks.spawn(async move {
         while let Some(action) = actions.recv().await {
-            if let Err(e) = store.write_line(run, seq, &Entry::from(action), clock::now()).await {
-                tracing::warn!(run.id = %run, error = told(&e), "a line of the transcript is lost");
+            if let Err(e) = store.write_line(lease, seq, &Entry::from(action), clock::now()).await {
+                tracing::warn!(run.id = %lease.run, error = told(&e), "a line of the transcript is lost");
             }
         }
     })

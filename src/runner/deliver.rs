@@ -21,6 +21,8 @@ const OPENED: &str = "pull_request";
 enum Error {
     #[error("there is nothing to deliver")]
     Nothing,
+    #[error("another node has claimed the run")]
+    Lost,
     #[error("the branch could not be pushed")]
     Git(#[from] git::Error),
     #[error("the run's repository could not be opened")]
@@ -38,41 +40,48 @@ impl Error {
                 e,
                 git::Error::ForeignBranch { .. } | git::Error::Forbidden { .. } | git::Error::Declined { .. }
             ),
-            Self::Workdir(_) | Self::Store(_) => true,
+            Self::Workdir(_) | Self::Store(_) | Self::Lost => true,
         }
     }
 }
 
 pub(super) async fn perform(ports: &Ports, task: &Task<'_>) -> StepResult {
     let delivered =
-        deliver(ports, task.run).await.unwrap_or_else(|e| Delivered::Failed { cause: told(&e), again: e.again() });
+        deliver(ports, task).await.unwrap_or_else(|e| Delivered::Failed { cause: told(&e), again: e.again() });
     StepResult::Delivered(delivered)
 }
 
-async fn deliver(ports: &Ports, run: &Run) -> Result<Delivered, Error> {
+async fn deliver(ports: &Ports, task: &Task<'_>) -> Result<Delivered, Error> {
+    let run = task.run;
     let (Some(change), Some(outcome)) = (run.deliverable(), run.outcome.clone()) else { return Err(Error::Nothing) };
-    push(ports, run, change).await?;
-    let pull_request = open(ports, run, change, &outcome).await?;
+    push(ports, task, change).await?;
+    let pull_request = open(ports, task, (change, &outcome)).await?;
     Ok(Delivered::Done { commit: change.commit.clone(), pull_request })
 }
 
-async fn push(ports: &Ports, run: &Run, change: &Change) -> Result<(), Error> {
+async fn push(ports: &Ports, task: &Task<'_>, change: &Change) -> Result<(), Error> {
+    let run = task.run;
     let (repo, of) = workdir::repository(ports, run).await?;
     let name = run.preparation.as_ref().map(|p| p.branch.clone()).ok_or(git::Error::NoBase)?;
     let done = ports.store.list_delivery(run.id).await?;
     let expected: Option<CommitId> =
         done.iter().find(|(step, _)| step == PUSHED).and_then(|(_, commit)| commit.parse().ok());
     let (commit, base) = (change.commit.clone(), run.issue.base.clone());
+    // A node that was frozen may have lost the run long ago: nothing leaves it without a fresh look.
+    if !ports.store.renew(task.lease, ports.term).await? {
+        return Err(Error::Lost);
+    }
     let pushed = blocking(move || -> Result<Pushed, git::Error> {
         let (remote, branch, base) = (Remote::parse(&of.remote)?, BranchName::parse(&name)?, BranchName::parse(&base)?);
         repo.push(&remote, (&branch, &commit), expected.as_ref(), &[base])
     });
     pushed.await?;
-    ports.store.record_delivery(run.id, PUSHED, change.commit.as_str(), clock::now()).await?;
+    ports.store.record_delivery(task.lease, PUSHED, change.commit.as_str(), clock::now()).await?;
     Ok(())
 }
 
-async fn open(ports: &Ports, run: &Run, change: &Change, outcome: &Outcome) -> Result<u64, Error> {
+async fn open(ports: &Ports, task: &Task<'_>, (change, outcome): (&Change, &Outcome)) -> Result<u64, Error> {
+    let run = task.run;
     let row = ports.store.get_run_row(run.id).await?;
     let pull = PullRequest {
         number: 0,
@@ -83,8 +92,8 @@ async fn open(ports: &Ports, run: &Run, change: &Change, outcome: &Outcome) -> R
         body: forge::text(run, change, outcome, is_canned(run)),
         label: forge::label(outcome).to_owned(),
     };
-    let number = ports.store.save_pull_request(row.repository.id, run.id, &pull, clock::now()).await?;
-    ports.store.record_delivery(run.id, OPENED, &number.to_string(), clock::now()).await?;
+    let number = ports.store.save_pull_request(row.repository.id, task.lease, &pull, clock::now()).await?;
+    ports.store.record_delivery(task.lease, OPENED, &number.to_string(), clock::now()).await?;
     Ok(number)
 }
 

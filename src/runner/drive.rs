@@ -5,22 +5,23 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::ports::{Ports, Task};
+use super::ports::{Ports, Task, told};
 use super::{baseline, deliver, prepare, review, verify, write};
 use crate::clock::{self, Stopwatch};
 use crate::cycle::event::Event;
-use crate::cycle::id::RunId;
+use crate::cycle::id::Lease;
 use crate::cycle::plan::{Next, plan};
 use crate::cycle::run::{Phase, Run};
 use crate::cycle::step::{Allowance, Step, StepResult};
 use crate::store::Error;
 
-/// Drives a run until it is over, or until the process is told to stop.
+/// Drives a run until it is over, or until it is told to stop.
 ///
 /// # Errors
-/// The store's, when the run's log can neither be read nor written.
-pub(super) async fn drive(ports: &Ports, id: RunId, stop: &CancellationToken) -> Result<(), Error> {
-    let mut run = recover(ports, ports.store.load(id).await?).await?;
+/// The store's, when the run's log can neither be read nor written; [`Error::Lost`] when another node has claimed it.
+pub(super) async fn drive(ports: &Ports, lease: Lease, stop: &CancellationToken) -> Result<(), Error> {
+    let id = lease.run;
+    let mut run = recover(ports, lease, ports.store.load(id).await?).await?;
     let watch = Stopwatch::go_on(run.used);
     while !stop.is_cancelled() {
         ports.moved.send_modify(|n| *n += 1);
@@ -30,13 +31,13 @@ pub(super) async fn drive(ports: &Ports, id: RunId, stop: &CancellationToken) ->
                     run = ports.store.load(id).await?;
                     continue;
                 }
-                run = perform_next(ports, run, (step, allowance), &watch, stop).await?;
+                run = perform_next(ports, (lease, run), (step, allowance), &watch, stop).await?;
             }
             Next::Decide(outcome) => {
                 info!(run.id = %id, "run {id} ends as {outcome}");
-                run = intend(ports, run, Event::Decided { outcome }).await?;
+                run = intend(ports, lease, run, Event::Decided { outcome }).await?;
             }
-            Next::InFlight => run = recover(ports, run).await?,
+            Next::InFlight => run = recover(ports, lease, run).await?,
             Next::Over => break,
         }
     }
@@ -48,12 +49,12 @@ pub(super) async fn drive(ports: &Ports, id: RunId, stop: &CancellationToken) ->
 }
 
 /// A run found in mid-step has no live owner: the step counts as interrupted and is planned again.
-async fn recover(ports: &Ports, run: Run) -> Result<Run, Error> {
+async fn recover(ports: &Ports, lease: Lease, run: Run) -> Result<Run, Error> {
     let Phase::Busy { step, seq, .. } = run.phase else { return Ok(run) };
     warn!(run.id = %run.id, step.kind = step.name(), "{step} of run {} was interrupted", run.id);
     let spent = ports.store.spent_in_step(run.id, seq).await?;
     let finished = Event::StepFinished { result: StepResult::Interrupted, spent, used: run.used };
-    ports.store.record(run.id, &finished, clock::now()).await
+    ports.store.finish(lease, &finished, clock::now()).await
 }
 
 /// Waits out a pause; `false` if the run moved or the process stops meanwhile.
@@ -77,8 +78,8 @@ async fn waited(ports: &Ports, run: &Run, pause: Duration, stop: &CancellationTo
 }
 
 /// Stores an intent; if the run moved meanwhile, returns it as it is now, to be planned again.
-async fn intend(ports: &Ports, run: Run, event: Event) -> Result<Run, Error> {
-    match ports.store.intend(&run, &event, clock::now()).await? {
+async fn intend(ports: &Ports, lease: Lease, run: Run, event: Event) -> Result<Run, Error> {
+    match ports.store.intend(lease, &run, &event, clock::now()).await? {
         Some(next) => Ok(next),
         None => ports.store.load(run.id).await,
     }
@@ -86,17 +87,18 @@ async fn intend(ports: &Ports, run: Run, event: Event) -> Result<Run, Error> {
 
 async fn perform_next(
     ports: &Ports,
-    run: Run,
+    (lease, run): (Lease, Run),
     (step, allowance): (Step, Allowance),
     watch: &Stopwatch,
     stop: &CancellationToken,
 ) -> Result<Run, Error> {
     let began = Event::StepBegan { step, allowance, used: clock_of(&run, step, watch) };
-    let Some(run) = ports.store.intend(&run, &began, clock::now()).await? else {
+    let Some(run) = ports.store.intend(lease, &run, &began, clock::now()).await? else {
         return ports.store.load(run.id).await;
     };
     info!(run.id = %run.id, step.kind = step.name(), "beginning {step} of run {}", run.id);
     let task = Task {
+        lease,
         run: &run,
         step,
         allowance,
@@ -108,10 +110,33 @@ async fn perform_next(
         result = perform(ports, &task) => result,
         () = stop.cancelled() => StepResult::Stopped,
     };
-    let spent = ports.store.spent_in_step(run.id, task.seq).await?;
     let used = clock_of(&run, step, watch);
-    info!(run.id = %run.id, step.kind = step.name(), cost = %spent, "finished {step} of run {}", run.id);
-    ports.store.record(run.id, &Event::StepFinished { result, spent, used }, clock::now()).await
+    let next = finished(ports, &task, (result, used), stop).await?;
+    info!(run.id = %run.id, step.kind = step.name(), "finished {step} of run {}", run.id);
+    Ok(next)
+}
+
+/// Stores what a step came to. It is paid for, so a database that is away is waited for as long as the run is ours.
+async fn finished(
+    ports: &Ports,
+    task: &Task<'_>,
+    (result, used): (StepResult, Duration),
+    stop: &CancellationToken,
+) -> Result<Run, Error> {
+    let store = async || {
+        let spent = ports.store.spent_in_step(task.run.id, task.seq).await?;
+        let event = Event::StepFinished { result: result.clone(), spent, used };
+        ports.store.finish(task.lease, &event, clock::now()).await
+    };
+    loop {
+        match store().await {
+            Err(e) if e.is_outage() && !stop.is_cancelled() => {
+                warn!(run.id = %task.run.id, error = told(&e), "the end of {} waits for the database", task.step);
+                tokio::time::sleep(Duration::from_millis(250)).await;
+            }
+            other => return other,
+        }
+    }
 }
 
 /// The run's clock; it stands still during delivery.

@@ -16,8 +16,8 @@ fn broken(error: crate::store::Error) -> LedgerError {
 
 impl MoneyLedger for StoreLedger {
     fn reserve(&self, ask: Ask) -> LedgerFuture<'_, Reserve> {
-        let Ask { call, run, step, model, amount, ceiling } = ask;
-        let call = Call { id: call.to_string(), run, step, model, amount, ceiling };
+        let Ask { call, lease, step, model, amount, ceiling } = ask;
+        let call = Call { id: call.to_string(), lease, step, model, amount, ceiling };
         Box::pin(async move {
             let reservation = self.0.reserve(&call, clock::now()).await.map_err(broken)?;
             Ok(match reservation {

@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::cycle::id::RunId;
+use crate::cycle::id::{Lease, RunId};
 use crate::cycle::run::Run;
 use crate::cycle::step::{Allowance, Step, StepResult};
 use crate::gateway::Gateway;
@@ -41,6 +41,8 @@ pub struct Ports {
     pub directories: Directories,
     /// What one sandbox may use.
     pub limits: Limits,
+    /// How long a lease holds without being renewed.
+    pub term: Duration,
     /// Changes whenever a run has moved.
     pub moved: watch::Sender<u64>,
     /// Everything that runs beside a step and must end before the process does.
@@ -56,6 +58,8 @@ impl std::fmt::Debug for Ports {
 /// One step to perform.
 #[derive(Debug)]
 pub(super) struct Task<'a> {
+    /// The right to write of it.
+    pub(super) lease: Lease,
     /// The run, with the step in flight.
     pub(super) run: &'a Run,
     /// Which step.

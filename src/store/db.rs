@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use sqlx::migrate::{Migrate, Migration, MigrationSource, MigrationType, Migrator};
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPool, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Acquire, AssertSqlSafe, Executor, SqlSafeStr};
 
@@ -102,7 +102,27 @@ where
     Ok(Migrator::new(dialect).await?.run(connections).await?)
 }
 
+/// The channel on which PostgreSQL carries the news of a run.
+const CHANNEL: &str = "run";
+
 impl Db {
+    /// Tells every process that a run has moved. It may be lost: whoever must not miss it looks for itself as well.
+    pub(super) async fn announce(&self, run: &str) {
+        let Self::Postgres(pool) = self else { return };
+        let told = sqlx::query("select pg_notify($1, $2)").bind(CHANNEL).bind(run).execute(pool).await;
+        if let Err(e) = told {
+            tracing::debug!(run.id = run, error = &e as &dyn std::error::Error, "the news of a run is lost");
+        }
+    }
+
+    /// The news of all processes; `None` where there is but one.
+    pub(super) async fn listen(&self) -> Result<Option<PgListener>, sqlx::Error> {
+        let Self::Postgres(pool) = self else { return Ok(None) };
+        let mut listener = PgListener::connect_with(pool).await?;
+        listener.listen(CHANNEL).await?;
+        Ok(Some(listener))
+    }
+
     /// Opens or makes the file and brings its tables up to date.
     pub(super) async fn sqlite(path: &Path) -> Result<Self, Error> {
         let options = SqliteConnectOptions::new()

@@ -2,9 +2,10 @@
 
 use super::db::on;
 use super::issues::first;
+use super::leases::guard;
 use super::{Error, Store, clean, sql};
 use crate::clock::Stamp;
-use crate::cycle::id::{RepositoryId, RunId};
+use crate::cycle::id::{Lease, RepositoryId, RunId};
 
 /// A pull request of the local forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,11 +32,11 @@ impl Store {
     /// Opens the run's pull request, or brings the one that is there up to date; returns its number.
     ///
     /// # Errors
-    /// The database's.
+    /// The database's; [`Error::Lost`].
     pub async fn save_pull_request(
         &self,
         repository: RepositoryId,
-        run: RunId,
+        lease: Lease,
         pull: &PullRequest,
         now: Stamp,
     ) -> Result<u64, Error> {
@@ -43,8 +44,9 @@ impl Store {
         let number = on!(
             &self.db,
             tx | t | {
+                guard!(t, lease);
                 let updated = sqlx::query(sql::UPDATE_PULL)
-                    .bind(run.to_string())
+                    .bind(lease.run.to_string())
                     .bind(&pull.head)
                     .bind(&title)
                     .bind(&body)
@@ -61,7 +63,7 @@ impl Store {
                         .bind(format!("{repository}/{number}"))
                         .bind(repository.to_string())
                         .bind(number)
-                        .bind(run.to_string())
+                        .bind(lease.run.to_string())
                         .bind(&pull.base)
                         .bind(&pull.branch)
                         .bind(&pull.head)
@@ -73,7 +75,8 @@ impl Store {
                         .await?;
                     number
                 } else {
-                    let row: Row = sqlx::query_as(sql::FIND_PULL).bind(run.to_string()).fetch_one(&mut *t).await?;
+                    let row: Row =
+                        sqlx::query_as(sql::FIND_PULL).bind(lease.run.to_string()).fetch_one(&mut *t).await?;
                     row.0
                 }
             }
@@ -102,20 +105,20 @@ impl Store {
     /// Records that a delivery has done this step.
     ///
     /// # Errors
-    /// The database's.
-    pub async fn record_delivery(&self, run: RunId, step: &str, detail: &str, now: Stamp) -> Result<(), Error> {
+    /// The database's; [`Error::Lost`].
+    pub async fn record_delivery(&self, lease: Lease, step: &str, detail: &str, now: Stamp) -> Result<(), Error> {
         on!(
             &self.db,
-            write
-                | c
-                | sqlx::query(sql::RECORD_DELIVERY)
-                    .bind(run.to_string())
+            tx | t | {
+                guard!(t, lease);
+                sqlx::query(sql::RECORD_DELIVERY)
+                    .bind(lease.run.to_string())
                     .bind(step)
                     .bind(clean(detail))
                     .bind(now.0)
-                    .execute(c)
-                    .await?
-                    .rows_affected()
+                    .execute(&mut *t)
+                    .await?;
+            }
         );
         Ok(())
     }

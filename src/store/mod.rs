@@ -7,6 +7,7 @@ mod db;
 mod deliveries;
 mod entry;
 mod issues;
+mod leases;
 mod money;
 mod runs;
 mod sql;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 pub use deliveries::PullRequest;
 pub use entry::{Entry, Usage};
 pub use issues::{NewIssue, Repository};
+pub use leases::News;
 pub use money::{Call, Reservation};
 pub use runs::{Count, RunRow, Stored};
 pub use transcripts::Line;
@@ -69,6 +71,12 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// Another node has claimed the run: whoever held it before writes nothing more of it.
+    #[error("run {run} was claimed by another node")]
+    Lost {
+        /// Which run.
+        run: String,
+    },
     /// A row that cannot be read.
     #[error("row {id} of table {table} cannot be read")]
     Corrupt {
@@ -80,6 +88,44 @@ pub enum Error {
     /// An event that cannot follow: a bug of ours.
     #[error("the run's log is broken")]
     Illegal(#[from] Illegal),
+}
+
+impl Error {
+    /// Whether the database is away for now: the same may work again once it is back.
+    #[must_use]
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Database(cause) => is_away(cause),
+            Self::Open { .. }
+            | Self::Address
+            | Self::Connect { .. }
+            | Self::Migrate(_)
+            | Self::Missing { .. }
+            | Self::Taken { .. }
+            | Self::Lost { .. }
+            | Self::Corrupt { .. }
+            | Self::Illegal(_) => false,
+        }
+    }
+}
+
+fn is_away(cause: &sqlx::Error) -> bool {
+    // PostgreSQL: connection exceptions, too few resources, the operator's intervention, a failover's read-only server.
+    // SQLite: busy, locked, read-only, I/O error and full, in the low byte of its extended codes.
+    const SERVER: [&str; 4] = ["08", "53", "57", "25006"];
+    const FILE: [i64; 5] = [5, 6, 8, 10, 13];
+    if let Some(code) = cause.as_database_error().and_then(sqlx::error::DatabaseError::code) {
+        // PostgreSQL's codes have five places, SQLite's at most four.
+        return if code.len() == 5 {
+            SERVER.iter().any(|class| code.starts_with(class))
+        } else {
+            code.parse::<i64>().is_ok_and(|code| FILE.contains(&(code & 0xff)))
+        };
+    }
+    matches!(
+        cause,
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Protocol(_) | sqlx::Error::WorkerCrashed
+    )
 }
 
 /// The store.

@@ -1,9 +1,10 @@
 //! The money of model calls: reserved before they are sent, settled after.
 
 use super::db::on;
+use super::leases::{fence, lost};
 use super::{Error, Store, from_json, sql, to_json};
 use crate::clock::Stamp;
-use crate::cycle::id::RunId;
+use crate::cycle::id::{Lease, RunId};
 use crate::cycle::money::Money;
 
 /// A model call that wants to be sent.
@@ -11,8 +12,8 @@ use crate::cycle::money::Money;
 pub struct Call {
     /// The call's own id.
     pub id: String,
-    /// Whose money.
-    pub run: RunId,
+    /// Whose money, and by which right.
+    pub lease: Lease,
     /// The sequence number of the event that began the step.
     pub step: u64,
     /// The model's name.
@@ -42,9 +43,9 @@ impl Store {
     /// Sets the amount aside, atomically over all callers and processes, or refuses.
     ///
     /// # Errors
-    /// The database's.
+    /// The database's; [`Error::Lost`].
     pub async fn reserve(&self, call: &Call, now: Stamp) -> Result<Reservation, Error> {
-        let run = call.run.to_string();
+        let run = call.lease.run.to_string();
         let amount = call.amount.picodollars();
         let reservation = on!(
             &self.db,
@@ -53,6 +54,7 @@ impl Store {
                     .bind(&run)
                     .bind(amount)
                     .bind(call.ceiling.picodollars())
+                    .bind(fence(call.lease))
                     .execute(&mut *t)
                     .await?
                     .rows_affected();
@@ -68,9 +70,13 @@ impl Store {
                         .await?;
                     Reservation::Reserved
                 } else {
-                    let committed: Option<(i64,)> =
-                        sqlx::query_as(sql::GET_COMMITTED).bind(&run).fetch_optional(&mut *t).await?;
-                    let committed = Money::from_picodollars(committed.map_or(i64::MAX, |(c,)| c));
+                    let held: Option<(i64,)> = sqlx::query_as(sql::GET_COMMITTED)
+                        .bind(&run)
+                        .bind(fence(call.lease))
+                        .fetch_optional(&mut *t)
+                        .await?;
+                    let Some((committed,)) = held else { return Err(lost(call.lease)) };
+                    let committed = Money::from_picodollars(committed);
                     Reservation::Refused { left: call.ceiling.minus(committed).max(Money::ZERO) }
                 }
             }

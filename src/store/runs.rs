@@ -2,10 +2,11 @@
 
 use super::db::on;
 use super::issues::first;
+use super::leases::{fence, lost};
 use super::{Error, NewIssue, Repository, Store, clean, from_json, parse, sql, to_json};
 use crate::clock::Stamp;
 use crate::cycle::event::Event;
-use crate::cycle::id::RunId;
+use crate::cycle::id::{Lease, RunId};
 use crate::cycle::issue::Issue;
 use crate::cycle::money::Money;
 use crate::cycle::policy::Policy;
@@ -123,6 +124,7 @@ impl Store {
                 fresh
             }
         );
+        self.db.announce(&run.to_string()).await;
         Ok(run)
     }
 
@@ -148,11 +150,45 @@ impl Store {
         Ok(Run::replay(events.iter().map(|e| &e.event))?)
     }
 
-    /// Stores an intent if the run has not moved since; `None` if it has, and nothing was stored.
+    /// Stores an intent of the run's holder if the run has not moved since; `None` if it has, and nothing was stored.
+    ///
+    /// # Errors
+    /// The database's; [`Error::Illegal`] if it cannot follow; [`Error::Lost`].
+    pub async fn intend(&self, lease: Lease, run: &Run, event: &Event, now: Stamp) -> Result<Option<Run>, Error> {
+        self.append(Some(lease), run, event, now).await
+    }
+
+    /// Stores a fact that the run's holder brought about, on top of whatever the run is now, and returns it as it is then.
+    ///
+    /// # Errors
+    /// As [`Store::intend`].
+    pub async fn finish(&self, lease: Lease, event: &Event, now: Stamp) -> Result<Run, Error> {
+        self.append_to_newest((Some(lease), lease.run), event, now).await
+    }
+
+    /// Stores a fact from outside, a person's, on top of whatever the run is now, and returns it as it is then.
     ///
     /// # Errors
     /// The database's; [`Error::Illegal`] if it cannot follow.
-    pub async fn intend(&self, run: &Run, event: &Event, now: Stamp) -> Result<Option<Run>, Error> {
+    pub async fn record(&self, run: RunId, event: &Event, now: Stamp) -> Result<Run, Error> {
+        self.append_to_newest((None, run), event, now).await
+    }
+
+    async fn append_to_newest(
+        &self,
+        (lease, run): (Option<Lease>, RunId),
+        event: &Event,
+        now: Stamp,
+    ) -> Result<Run, Error> {
+        loop {
+            let newest = self.load(run).await?;
+            if let Some(next) = self.append(lease, &newest, event, now).await? {
+                return Ok(next);
+            }
+        }
+    }
+
+    async fn append(&self, lease: Option<Lease>, run: &Run, event: &Event, now: Stamp) -> Result<Option<Run>, Error> {
         let mut next = run.clone();
         next.apply(event)?;
         let moved = on!(
@@ -163,6 +199,7 @@ impl Store {
                     .bind(version(run))
                     .bind(next.is_over())
                     .bind(next.outcome.as_ref().map(ToString::to_string))
+                    .bind(lease.map(fence))
                     .execute(&mut *t)
                     .await?
                     .rows_affected();
@@ -178,19 +215,13 @@ impl Store {
                 updated == 0
             }
         );
-        Ok((!moved).then_some(next))
-    }
-
-    /// Stores a fact on top of whatever the run is now, and returns it as it is then.
-    ///
-    /// # Errors
-    /// The database's; [`Error::Illegal`] if it cannot follow.
-    pub async fn record(&self, run: RunId, event: &Event, now: Stamp) -> Result<Run, Error> {
-        loop {
-            let newest = self.load(run).await?;
-            if let Some(next) = self.intend(&newest, event, now).await? {
-                return Ok(next);
-            }
+        if !moved {
+            self.db.announce(&run.id.to_string()).await;
+        }
+        match lease {
+            _ if !moved => Ok(Some(next)),
+            Some(lease) if self.standing(run.id).await?.1 != lease.fence => Err(lost(lease)),
+            Some(_) | None => Ok(None),
         }
     }
 
@@ -199,11 +230,17 @@ impl Store {
     /// # Errors
     /// [`Error::Missing`] if there is no such run.
     pub async fn version(&self, run: RunId) -> Result<u64, Error> {
-        let row: Option<(i64,)> = on!(
+        Ok(self.standing(run).await?.0)
+    }
+
+    /// How many facts a run has, and its fencing number.
+    async fn standing(&self, run: RunId) -> Result<(u64, u64), Error> {
+        let row: Option<(i64, i64)> = on!(
             &self.db,
             read | c | sqlx::query_as(sql::GET_RUN_VERSION).bind(run.to_string()).fetch_optional(c).await?
         );
-        row.map(|(v,)| v.unsigned_abs()).ok_or_else(|| Error::Missing { what: "run", id: run.to_string() })
+        let (version, fence) = row.ok_or_else(|| Error::Missing { what: "run", id: run.to_string() })?;
+        Ok((version.unsigned_abs(), fence.unsigned_abs()))
     }
 
     /// What lists show of one run.
@@ -239,15 +276,6 @@ impl Store {
             runs: runs.unsigned_abs(),
         };
         Ok(rows.into_iter().map(count).collect())
-    }
-
-    /// The runs that are not over, oldest first.
-    ///
-    /// # Errors
-    /// The database's.
-    pub async fn list_unfinished(&self) -> Result<Vec<RunId>, Error> {
-        let rows: Vec<(String,)> = on!(&self.db, read | c | sqlx::query_as(sql::LIST_UNFINISHED).fetch_all(c).await?);
-        rows.iter().map(|(id,)| parse(id, "run")).collect()
     }
 }
 

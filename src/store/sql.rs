@@ -23,8 +23,9 @@ statements! {
     INSERT_RUN        = "insert into run (id, issue_id, number, version, is_over, outcome, committed, created_at)
                          values ($1, $2, $3, 1, false, null, 0, $4)";
     /// Moves a run on only if it has not moved since: the guard of every intent.
-    UPDATE_RUN        = "update run set version = version + 1, is_over = $3, outcome = $4 where id = $1 and version = $2";
-    GET_RUN_VERSION   = "select version from run where id = $1";
+    UPDATE_RUN        = "update run set version = version + 1, is_over = $3, outcome = $4
+                         where id = $1 and version = $2 and (cast($5 as bigint) is null or fence = $5)";
+    GET_RUN_VERSION   = "select version, fence from run where id = $1";
     GET_RUN_ROW       = "select r.id, r.number, r.is_over, r.outcome, r.committed, r.created_at, i.number, i.title,
                                 p.id, p.name, p.remote
                          from run r join issue i on i.id = r.issue_id join repository p on p.id = i.repository_id
@@ -34,15 +35,29 @@ statements! {
                          from run r join issue i on i.id = r.issue_id join repository p on p.id = i.repository_id
                          order by r.created_at desc, r.id desc limit $1";
     COUNT_RUNS        = "select is_over, outcome, count(*) from run group by is_over, outcome";
-    LIST_UNFINISHED   = "select id from run where not is_over order by created_at, id";
+    /// Runs that nobody holds: never claimed, given up, run out, or held by this very node, which then was another process.
+    LIST_FREE         = "select id from run
+                         where not is_over
+                           and (lease_until is null or lease_until < (select now from clock) or owner = $1)
+                         order by created_at, id limit $2";
+    CLAIM_RUN         = "update run
+                         set owner = $2, fence = fence + 1, lease_until = (select now from clock) + $3
+                         where id = $1 and not is_over
+                           and (lease_until is null or lease_until < (select now from clock) or owner = $2)
+                         returning fence";
+    RENEW_LEASE       = "update run set lease_until = (select now from clock) + $3 where id = $1 and fence = $2";
+    GIVE_UP_LEASE     = "update run set owner = null, lease_until = null where id = $1 and fence = $2";
+    /// Holds the run's row until the transaction ends, so that nobody claims it meanwhile.
+    GUARD_RUN         = "update run set fence = fence where id = $1 and fence = $2";
 
     INSERT_EVENT      = "insert into event (run_id, seq, at, payload) values ($1, $2, $3, $4)";
     LIST_EVENTS       = "select seq, at, payload from event where run_id = $1 order by seq";
 
     /// Takes the amount only if the ceiling still holds with it: one statement, so parallel calls cannot both slip through.
-    RESERVE           = "update run set committed = committed + $2 where id = $1 and committed + $2 <= $3";
+    RESERVE           = "update run set committed = committed + $2
+                         where id = $1 and fence = $4 and committed + $2 <= $3";
     INSERT_CALL       = "insert into model_call (id, run_id, step, model, reserved, at) values ($1, $2, $3, $4, $5, $6)";
-    GET_COMMITTED     = "select committed from run where id = $1";
+    GET_COMMITTED     = "select committed from run where id = $1 and fence = $2";
     SETTLE_CALL       = "update model_call set settled = $2, usage = $3 where id = $1 and settled is null
                          returning run_id, reserved";
     GIVE_BACK         = "update run set committed = committed - $2 where id = $1";
@@ -50,7 +65,7 @@ statements! {
                          where run_id = $1 and step = $2";
     LIST_CALLS        = "select step, model, reserved, settled, usage from model_call where run_id = $1 order by at, id";
 
-    NEXT_TRANSCRIPT   = "update run set lines = lines + 1 where id = $1 returning lines";
+    NEXT_TRANSCRIPT   = "update run set lines = lines + 1 where id = $1 and fence = $2 returning lines";
     INSERT_TRANSCRIPT = "insert into transcript (run_id, seq, step, at, payload) values ($1, $2, $3, $4, $5)";
     LIST_TRANSCRIPT   = "select step, at, payload from transcript where run_id = $1 order by seq limit $2";
 

@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+use std::time::Duration;
+
 use super::*;
 use crate::clock::Stamp;
 use crate::cycle::event::Event;
-use crate::cycle::id::{IssueId, RunId};
+use crate::cycle::id::{IssueId, Lease, NodeId, RunId};
 use crate::cycle::money::Money;
 use crate::cycle::outcome::Outcome;
 use crate::cycle::plan::{Next, plan};
@@ -83,13 +85,126 @@ on_both! {
     a_pull_request_is_opened_once_and_then_brought_up_to_date,
     a_row_that_cannot_be_read_is_an_error_that_names_it,
     the_databases_clock_goes_on,
+    a_run_is_held_by_one_node_until_it_gives_up_or_falls_silent,
+    a_node_that_starts_again_has_its_own_runs_back_at_once,
+    many_nodes_claim_each_run_once,
+    who_lost_a_run_writes_nothing_more_of_it,
+    people_write_of_a_run_whoever_holds_it,
+    what_one_process_does_to_a_run_the_others_hear,
 }
+
+async fn what_one_process_does_to_a_run_the_others_hear(place: &Place) {
+    let (store, _, id) = with_run(place).await;
+    let Some(mut news) = place.open().await.listen().await.unwrap() else {
+        assert!(matches!(place, Place::File(_)), "one process has a file, many have a server");
+        return;
+    };
+    store.record(id, &Event::CancelAsked { by: "p".into() }, Stamp(3)).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(30), news.next()).await.expect("it is heard").unwrap();
+}
+
+async fn a_run_is_held_by_one_node_until_it_gives_up_or_falls_silent(place: &Place) {
+    let (store, _, run) = with_run(place).await;
+    let claim = async |node, term| store.claim(node, term, |_| false).await.unwrap();
+    let first = claim(A, HOUR).await.unwrap();
+    assert_eq!((first.run, first.fence), (run, 1));
+    assert_eq!(claim(B, HOUR).await, None, "it is held");
+    store.give_up(first).await.unwrap();
+    let second = claim(B, Duration::from_millis(50)).await.unwrap();
+    assert_eq!(second.fence, 2);
+    assert!(!store.renew(first, HOUR).await.unwrap() && store.renew(second, Duration::from_millis(50)).await.unwrap());
+    let third = loop {
+        if let Some(lease) = claim(A, HOUR).await {
+            break lease;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(third.fence, 3, "b fell silent");
+    assert!(!store.renew(second, HOUR).await.unwrap());
+    store.give_up(second).await.unwrap();
+    assert_eq!(claim(B, HOUR).await, None, "what b gives up is no longer its own");
+}
+
+async fn a_node_that_starts_again_has_its_own_runs_back_at_once(place: &Place) {
+    let (store, _, run) = with_run(place).await;
+    let before = held(&store, A).await;
+    assert_eq!(store.claim(A, HOUR, |held| *held == run).await.unwrap(), None, "it holds it itself");
+    let after = held(&store, A).await;
+    assert_eq!(after.fence, before.fence + 1);
+}
+
+async fn many_nodes_claim_each_run_once(place: &Place) {
+    let (store, repository, _) = with_run(place).await;
+    for _ in 1..10 {
+        delegate(&store, &repository).await;
+    }
+    let other = place.open().await;
+    let claims = (0..24).map(|n| {
+        let store = if n % 2 == 0 { store.clone() } else { other.clone() };
+        async move { store.claim(NodeId::from_u128(n), HOUR, |_| false).await.unwrap() }
+    });
+    let claimed: Vec<Lease> = futures_util::future::join_all(claims).await.into_iter().flatten().collect();
+    let runs: std::collections::BTreeSet<RunId> = claimed.iter().map(|lease| lease.run).collect();
+    assert_eq!((claimed.len(), runs.len()), (10, 10));
+}
+
+async fn who_lost_a_run_writes_nothing_more_of_it(place: &Place) {
+    let (store, repository, id) = with_run(place).await;
+    let old = held(&store, A).await;
+    store.give_up(old).await.unwrap();
+    let new = held(&store, B).await;
+    let run = store.load(id).await.unwrap();
+    let Next::Begin { step, allowance, .. } = plan(&run) else { panic!("a new run begins with a step") };
+    let begin = Event::StepBegan { step, allowance, used: Duration::ZERO };
+    let pull = PullRequest {
+        number: 0,
+        base: "main".into(),
+        branch: "b".into(),
+        head: "0".repeat(40),
+        title: "x".into(),
+        body: "x".into(),
+        label: "needs-review".into(),
+    };
+    let refused = [
+        store.intend(old, &run, &begin, Stamp(3)).await.map(drop),
+        store.finish(old, &begin, Stamp(3)).await.map(drop),
+        store.write_line(old, 2, &"late", Stamp(3)).await,
+        store.reserve(&call("late", old, 1), Stamp(3)).await.map(drop),
+        store.save_pull_request(repository.id, old, &pull, Stamp(3)).await.map(drop),
+        store.record_delivery(old, "pushed", "late", Stamp(3)).await,
+    ];
+    for (n, refused) in refused.iter().enumerate() {
+        assert!(matches!(refused, Err(Error::Lost { .. })), "write {n}: {refused:?}");
+    }
+    assert_eq!(store.load(id).await.unwrap(), run);
+    assert_eq!(store.get_run_row(id).await.unwrap().committed, Money::ZERO);
+    assert_eq!(store.find_pull_request(id).await.unwrap(), None);
+    assert!(store.list_lines::<String>(id, 10).await.unwrap().is_empty());
+    assert!(store.list_delivery(id).await.unwrap().is_empty());
+    assert!(store.intend(new, &run, &begin, Stamp(4)).await.unwrap().is_some());
+}
+
+async fn people_write_of_a_run_whoever_holds_it(place: &Place) {
+    let (store, _, id) = with_run(place).await;
+    held(&store, A).await;
+    let asked = store.record(id, &Event::CancelAsked { by: "p".into() }, Stamp(3)).await.unwrap();
+    assert_eq!(asked.cancel.as_deref(), Some("p"));
+}
+
+const A: NodeId = NodeId::from_u128(1);
+const B: NodeId = NodeId::from_u128(2);
+const HOUR: Duration = Duration::from_secs(3600);
 
 async fn with_run(place: &Place) -> (Store, Repository, RunId) {
     let store = place.open().await;
     let repository = store.add_repository("ledger", "/srv/ledger.git", Stamp(1)).await.unwrap();
     let run = delegate(&store, &repository).await;
     (store, repository, run)
+}
+
+/// The lease of the one run that is free.
+async fn held(store: &Store, node: NodeId) -> Lease {
+    store.claim(node, HOUR, |_| false).await.unwrap().expect("a run is free")
 }
 
 async fn delegate(store: &Store, repository: &Repository) -> RunId {
@@ -162,9 +277,10 @@ async fn issues_that_are_sent_at_once_get_numbers_without_a_gap(place: &Place) {
 
 async fn lines_from_many_sides_at_once_are_all_kept(place: &Place) {
     let (store, _, run) = with_run(place).await;
+    let lease = held(&store, A).await;
     let writes = (0..16_u64).map(|n| {
         let store = store.clone();
-        async move { store.write_line(run, 2, &n, Stamp(1)).await }
+        async move { store.write_line(lease, 2, &n, Stamp(1)).await }
     });
     futures_util::future::try_join_all(writes).await.unwrap();
     let mut lines: Vec<u64> = store.list_lines(run, 100).await.unwrap().into_iter().map(|line| line.what).collect();
@@ -174,7 +290,8 @@ async fn lines_from_many_sides_at_once_are_all_kept(place: &Place) {
 
 async fn settling_from_many_sides_at_once_gives_the_rest_back_once(place: &Place) {
     let (store, _, run) = with_run(place).await;
-    store.reserve(&call("a", run, 90), Stamp(1)).await.unwrap();
+    let lease = held(&store, A).await;
+    store.reserve(&call("a", lease, 90), Stamp(1)).await.unwrap();
     let settled = (0..12).map(|_| store.settle("a", Money::from_cents(20), &"usage"));
     futures_util::future::try_join_all(settled).await.unwrap();
     assert_eq!(store.get_run_row(run).await.unwrap().committed, Money::from_cents(20));
@@ -196,13 +313,14 @@ async fn the_databases_clock_goes_on(place: &Place) {
 
 async fn an_intent_is_refused_once_the_run_has_moved_and_a_fact_never_is(place: &Place) {
     let (store, _, id) = with_run(place).await;
+    let lease = held(&store, A).await;
     let stale = store.load(id).await.unwrap();
     let Next::Begin { step, allowance, .. } = plan(&stale) else { panic!("a new run begins with a step") };
     let fact = Event::Remarked { by: "someone".into(), text: "look here".into() };
     let moved = store.record(id, &fact, Stamp(3)).await.unwrap();
-    let begin = Event::StepBegan { step, allowance, used: std::time::Duration::ZERO };
-    assert_eq!(store.intend(&stale, &begin, Stamp(4)).await.unwrap(), None);
-    assert!(store.intend(&moved, &begin, Stamp(4)).await.unwrap().is_some());
+    let begin = Event::StepBegan { step, allowance, used: Duration::ZERO };
+    assert_eq!(store.intend(lease, &stale, &begin, Stamp(4)).await.unwrap(), None);
+    assert!(store.intend(lease, &moved, &begin, Stamp(4)).await.unwrap().is_some());
     let seqs: Vec<u64> = store.list_events(id).await.unwrap().iter().map(|e| e.seq).collect();
     assert_eq!(seqs, [1, 2, 3]);
 }
@@ -225,24 +343,29 @@ async fn facts_from_many_sides_at_once_are_all_kept_without_a_gap(place: &Place)
 async fn a_run_is_the_same_after_the_database_is_opened_again(place: &Place) {
     let (store, _, id) = with_run(place).await;
     let before = store.record(id, &Event::CancelAsked { by: "p".into() }, Stamp(3)).await.unwrap();
-    let over = store.intend(&before, &Event::Decided { outcome: Outcome::Cancelled }, Stamp(4)).await.unwrap().unwrap();
+    let over = store
+        .intend(held(&store, A).await, &before, &Event::Decided { outcome: Outcome::Cancelled }, Stamp(4))
+        .await
+        .unwrap()
+        .unwrap();
     drop(store);
     let again = place.open().await;
     assert_eq!(again.load(id).await.unwrap(), over);
-    assert_eq!(again.list_unfinished().await.unwrap(), []);
+    assert_eq!(again.claim(A, HOUR, |_| false).await.unwrap(), None, "it is over");
     assert_eq!(again.get_run_row(id).await.unwrap().outcome.as_deref(), Some("cancelled"));
 }
 
-fn call(id: &str, run: RunId, cents: i64) -> Call {
+fn call(id: &str, lease: Lease, cents: i64) -> Call {
     let amount = Money::from_cents(cents);
-    Call { id: id.into(), run, step: 2, model: "m".into(), amount, ceiling: Money::from_cents(100) }
+    Call { id: id.into(), lease, step: 2, model: "m".into(), amount, ceiling: Money::from_cents(100) }
 }
 
 async fn parallel_reservations_never_pass_the_ceiling_together(place: &Place) {
     let (store, _, run) = with_run(place).await;
+    let lease = held(&store, A).await;
     let asks = (0..20).map(|n| {
         let store = store.clone();
-        async move { store.reserve(&call(&n.to_string(), run, 30), Stamp(n)).await.unwrap() }
+        async move { store.reserve(&call(&n.to_string(), lease, 30), Stamp(n)).await.unwrap() }
     });
     let given = futures_util::future::join_all(asks).await;
     assert_eq!(given.iter().filter(|r| **r == Reservation::Reserved).count(), 3);
@@ -252,17 +375,19 @@ async fn parallel_reservations_never_pass_the_ceiling_together(place: &Place) {
 
 async fn settling_gives_the_rest_back_and_settling_twice_changes_nothing(place: &Place) {
     let (store, _, run) = with_run(place).await;
-    store.reserve(&call("a", run, 90), Stamp(1)).await.unwrap();
+    let lease = held(&store, A).await;
+    store.reserve(&call("a", lease, 90), Stamp(1)).await.unwrap();
     for cents in [20, 80] {
         store.settle("a", Money::from_cents(cents), &"usage").await.unwrap();
     }
     assert_eq!(store.spent_in_step(run, 2).await.unwrap(), Money::from_cents(20));
-    assert_eq!(store.reserve(&call("b", run, 80), Stamp(2)).await.unwrap(), Reservation::Reserved);
+    assert_eq!(store.reserve(&call("b", lease, 80), Stamp(2)).await.unwrap(), Reservation::Reserved);
     assert_eq!(store.list_usage::<String>(run).await.unwrap(), [(2, "usage".to_owned())]);
 }
 
 async fn a_pull_request_is_opened_once_and_then_brought_up_to_date(place: &Place) {
     let (store, repository, run) = with_run(place).await;
+    let lease = held(&store, A).await;
     let mut pull = PullRequest {
         number: 0,
         base: "main".into(),
@@ -272,9 +397,9 @@ async fn a_pull_request_is_opened_once_and_then_brought_up_to_date(place: &Place
         body: "first".into(),
         label: "needs-review".into(),
     };
-    assert_eq!(store.save_pull_request(repository.id, run, &pull, Stamp(1)).await.unwrap(), 1);
+    assert_eq!(store.save_pull_request(repository.id, lease, &pull, Stamp(1)).await.unwrap(), 1);
     pull.body = "second".into();
-    assert_eq!(store.save_pull_request(repository.id, run, &pull, Stamp(2)).await.unwrap(), 1);
+    assert_eq!(store.save_pull_request(repository.id, lease, &pull, Stamp(2)).await.unwrap(), 1);
     let found = store.find_pull_request(run).await.unwrap().unwrap();
     assert_eq!((found.number, found.body.as_str()), (1, "second"));
 }

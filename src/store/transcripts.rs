@@ -2,10 +2,11 @@
 
 use super::db::on;
 use super::issues::first;
+use super::leases::{fence, lost};
 use super::{Error, Store, from_json, sql, to_json};
 use crate::clock::Stamp;
 use crate::cycle::checks::CheckRun;
-use crate::cycle::id::{CommitId, RepositoryId, RunId};
+use crate::cycle::id::{CommitId, Lease, RepositoryId, RunId};
 
 /// One line of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +23,10 @@ impl Store {
     /// Adds a line to a run's transcript.
     ///
     /// # Errors
-    /// The database's.
+    /// The database's; [`Error::Lost`].
     pub async fn write_line<T: serde::Serialize + Sync>(
         &self,
-        run: RunId,
+        lease: Lease,
         step: u64,
         what: &T,
         now: Stamp,
@@ -33,9 +34,14 @@ impl Store {
         on!(
             &self.db,
             tx | t | {
-                let row = sqlx::query(sql::NEXT_TRANSCRIPT).bind(run.to_string()).fetch_one(&mut *t).await?;
+                let row = sqlx::query(sql::NEXT_TRANSCRIPT)
+                    .bind(lease.run.to_string())
+                    .bind(fence(lease))
+                    .fetch_optional(&mut *t)
+                    .await?;
+                let Some(row) = row else { return Err(lost(lease)) };
                 sqlx::query(sql::INSERT_TRANSCRIPT)
-                    .bind(run.to_string())
+                    .bind(lease.run.to_string())
                     .bind(first(&row)?)
                     .bind(i64::try_from(step).unwrap_or(i64::MAX))
                     .bind(now.0)

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign::cycle::id::RunId;
+use countersign::cycle::id::{Lease, RunId};
 use countersign::cycle::money::Money;
 use countersign::gateway::meter::MoneyLedger;
 use countersign::gateway::prices::Prices;
@@ -106,7 +106,14 @@ fn gateway_on(base_url: &str, ledger: Arc<dyn MoneyLedger>, limits: Limits) -> G
 
 fn session(run: RunId, ceiling: Money) -> Session {
     let provider = providers::find("anthropic").unwrap();
-    Session { run, step: 1, label: "implement".to_owned(), provider, models: vec![MODEL.to_owned()], ceiling }
+    Session {
+        lease: Lease { run, fence: 1 },
+        step: 1,
+        label: "implement".to_owned(),
+        provider,
+        models: vec![MODEL.to_owned()],
+        ceiling,
+    }
 }
 
 /// One turn of a conversation that begins with these words.

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use super::Tokens;
-use crate::cycle::id::{CallId, RunId};
+use crate::cycle::id::{CallId, Lease};
 use crate::cycle::money::Money;
 
 /// A boxed future of the ledger's.
@@ -33,8 +33,8 @@ pub trait MoneyLedger: Send + Sync + 'static {
 pub struct Ask {
     /// The call, named anew for each attempt that reaches the provider.
     pub call: CallId,
-    /// Whose money.
-    pub run: RunId,
+    /// Whose money, and by which right.
+    pub lease: Lease,
     /// The number of the fact that began the step in which it is made.
     pub step: u64,
     /// The model, for the record.

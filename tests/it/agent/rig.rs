@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use countersign::agent::builtin::{Conversation, Limits, Opening};
 use countersign::agent::{Action, Role, ToolCall};
-use countersign::cycle::id::{CallId, RunId};
+use countersign::cycle::id::{
+    CallId, {Lease, RunId},
+};
 use countersign::cycle::money::Money;
 use countersign::gateway::meter::{Ask, LedgerFuture, MoneyLedger, Reserve, Settlement};
 use countersign::gateway::prices::{Price, Prices, Rates};
@@ -76,7 +78,7 @@ impl Rig {
     pub(super) fn open(&self, role: Role) -> Conversation {
         let session = Session {
             step: 1,
-            run: self.run,
+            lease: Lease { run: self.run, fence: 1 },
             label: role.to_string(),
             provider: PROVIDERS.iter().find(|provider| provider.canned).unwrap(),
             models: vec![MODEL.to_owned()],

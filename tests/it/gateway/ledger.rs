@@ -89,7 +89,7 @@ impl MoneyLedger for MemoryLedger {
             // A real ledger takes time, in which others come.
             tokio::task::yield_now().await;
             self.write(|books| {
-                let run = books.runs.entry(ask.run).or_default();
+                let run = books.runs.entry(ask.lease.run).or_default();
                 assert!(ask.amount >= Money::ZERO, "a negative amount frees money");
                 assert!(!run.reserved.contains_key(&ask.call), "one call is reserved twice");
                 let left = ask.ceiling.minus(run.used());
@@ -100,7 +100,7 @@ impl MoneyLedger for MemoryLedger {
                 run.amounts.push(ask.amount);
                 run.peak = run.peak.max(run.used());
                 run.crowd = run.crowd.max(run.reserved.len());
-                books.calls.insert(ask.call, ask.run);
+                books.calls.insert(ask.call, ask.lease.run);
                 Reserve::Reserved
             })
         })

@@ -187,7 +187,7 @@ impl World {
     fn change(&mut self, run: &Run) -> Change {
         let stay =
             run.pass().and_then(|p| run.passes.get(usize::from(p.number).saturating_sub(2))).and_then(|p| p.change());
-        let lowest = u8::from(self.dice.u8(..100) < 85);
+        let lowest = u8::from(self.dice.u8(..100) < 80);
         let tree = match stay {
             Some(change) if self.dice.u8(..100) < 25 => change.tree.clone(),
             _ => tree(self.dice.u8(lowest..self.trees)),
