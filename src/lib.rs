@@ -16,6 +16,7 @@ pub mod git;
 pub mod hidden;
 pub mod model_server;
 mod nearest;
+pub mod run_repository;
 pub mod runner;
 pub mod sandbox;
 pub mod service;

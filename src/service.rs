@@ -23,6 +23,7 @@ use crate::gateway::prices::Prices;
 use crate::gateway::providers::{PROVIDERS, Upstream};
 use crate::gateway::secret::Key;
 use crate::gateway::{self, Gateway, Listening};
+use crate::run_repository::Place;
 use crate::runner::ledger::StoreLedger;
 use crate::runner::{Directories, Ports, Runner};
 use crate::sandbox::{Backend, Limits, Namespace, NamespaceSettings};
@@ -131,12 +132,11 @@ impl Service {
             Agents { implementer: choice(&config.agents.implementer), reviewer: choice(&config.agents.reviewer) };
         let (wake, moved) = runner.signals();
         let signals = Signals { wake, moved };
-        let Directories { mirrors, runs, .. } = directories;
         let app = Arc::new(App::new(
             store,
             signals,
             agents,
-            Offers { prices, providers, data: config.data.clone(), mirrors, runs },
+            Offers { prices, providers, data: config.data.clone(), place: directories.place },
         ));
         Ok(Started { app, runner, gateway, tasks, stop: CancellationToken::new(), _socket: socket, _lock: lock })
     }
@@ -177,7 +177,7 @@ fn directories(data: &Path) -> Result<Directories, StartError> {
         std::fs::create_dir_all(&path).map_err(failed)?;
         path.canonicalize().map_err(|source| StartError::Directory { path: path.display().to_string(), source })
     };
-    Ok(Directories { mirrors: made("mirrors")?, runs: made("runs")?, sockets: made("sockets")? })
+    Ok(Directories { place: Place { mirrors: made("mirrors")?, runs: made("runs")? }, sockets: made("sockets")? })
 }
 
 /// Takes the data directory for this process; the kernel gives it back when the process ends, however it does.

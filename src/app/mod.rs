@@ -22,6 +22,7 @@ use crate::cycle::policy::AgentChoice;
 use crate::cycle::run::Run;
 use crate::gateway::prices::Prices;
 use crate::hidden::reveal;
+use crate::run_repository::Place;
 use crate::store::{self, Repository, Store};
 use crate::{clock, git};
 
@@ -56,10 +57,8 @@ pub struct Offers {
     pub providers: Vec<&'static str>,
     /// The data directory that this service has for itself.
     pub data: PathBuf,
-    /// Bare mirrors, one a repository.
-    pub mirrors: PathBuf,
-    /// What belongs to one run: its repository, its trees, its logs.
-    pub runs: PathBuf,
+    /// Where the repositories of runs are.
+    pub place: Place,
 }
 
 /// Who performs the roles unless a run says otherwise.

@@ -1,13 +1,14 @@
 //! What the pages read of runs: their facts, what is kept beside them, and their diffs. Nothing here changes anything.
 
 use tokio::task::spawn_blocking;
+use tracing::warn;
 
 use super::App;
 use crate::cycle::id::{RunId, TreeId};
 use crate::cycle::policy::{AgentChoice, Policy, Role};
 use crate::cycle::run::Run;
 use crate::gateway::providers;
-use crate::git::{self, RunRepo, mirror_path};
+use crate::git;
 use crate::store::{self, Entry, Line, PullRequest, RunRow, Stored, Usage};
 
 pub use crate::git::{
@@ -88,14 +89,22 @@ impl App {
     /// One each: the run's repository is not on this machine, or a tree is not in it.
     pub async fn diffs(
         &self,
-        run: &RunRow,
+        story: &Story,
         pairs: Vec<(TreeId, TreeId)>,
         limits: DiffLimits,
     ) -> Vec<Result<Diff, DiffError>> {
-        let directory = self.offers.runs.join(run.id.to_string());
-        let (id, mirror) = (run.id, mirror_path(&self.offers.mirrors, run.repository.id));
+        if pairs.is_empty() {
+            return Vec::new();
+        }
+        let repo = match self.offers.place.open(&self.store, &story.run, &story.row.repository).await {
+            Ok(repo) => repo,
+            Err(e) => {
+                warn!(run.id = %story.run.id, error = &e as &dyn std::error::Error, "the run's diffs cannot be shown");
+                return pairs.iter().map(|_| Err(DiffError::NoBase)).collect();
+            }
+        };
         let worked_out = spawn_blocking(move || {
-            let of = |(from, to): &(TreeId, TreeId)| RunRepo::open(&directory, id, &mirror)?.diff(from, to, &limits);
+            let of = |(from, to): &(TreeId, TreeId)| repo.diff(from, to, &limits);
             pairs.iter().map(of).collect::<Vec<Result<Diff, git::Error>>>()
         });
         match worked_out.await {

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::transfer::Transfer;
 use super::tree::TreeLimits;
-use super::{BranchName, Error, Remote, branch_for, commit_id, names, open, tree, tree_id};
+use super::{BranchName, Error, Remote, branch_for, commit_id, names, oid, open, tree, tree_id};
 use crate::cycle::id::{CommitId, RepositoryId, RunId, TreeId};
 
 /// The commit that a run is frozen on.
@@ -70,23 +70,26 @@ impl Mirror {
     pub fn fetch(&self, base: &BranchName) -> Result<Base, Error> {
         let theirs = open::theirs(&self.remote)?;
         let commit = self.find(&theirs, base)?;
-        let found = Base { commit: commit_id(commit.id()), tree: tree_id(commit.tree_id()) };
         tree::measure(&theirs, commit.tree_id(), &self.limits).map_err(|e| self.incomplete(e))?;
         let (_lock, ours) = self.locked()?;
-        let odb = ours.odb()?;
-        if !odb.exists(commit.id()) {
-            let mut transfer = Transfer::new(&theirs)?;
-            transfer.tree(commit.tree_id(), None, &|id| odb.exists(id))?;
-            transfer.commit(commit.id())?;
-            transfer.finish(&ours)?;
-            open::settle(&self.path)?;
-        }
-        // As it is stored: a graft of the remote's hides parents.
-        if ours.find_commit(commit.id())?.parent_count() > 0 {
-            cut_history(&self.path, commit.id())?;
-        }
+        take(&self.path, &ours, &theirs, &commit)?;
         ours.reference(&kept(base), commit.id(), true, "fetched")?;
-        Ok(found)
+        Ok(Base { commit: commit_id(commit.id()), tree: tree_id(commit.tree_id()) })
+    }
+
+    /// Fetches a commit that a run started from, wherever its branch is now. Blocks.
+    ///
+    /// # Errors
+    /// As [`Mirror::fetch`]; the remote may no longer have the commit.
+    pub fn fetch_commit(&self, commit: &CommitId) -> Result<(), Error> {
+        let (_lock, ours) = self.locked()?;
+        let id = oid(commit.as_str())?;
+        if ours.odb()?.exists(id) {
+            return Ok(());
+        }
+        let theirs = open::theirs(&self.remote)?;
+        let commit = theirs.find_commit(id).map_err(|e| self.incomplete(e.into()))?;
+        take(&self.path, &ours, &theirs, &commit)
     }
 
     fn find<'a>(&self, theirs: &'a Repository, base: &BranchName) -> Result<git2::Commit<'a>, Error> {
@@ -143,6 +146,23 @@ impl Mirror {
         remove_stale_locks(&self.path)?;
         Ok((file, ours))
     }
+}
+
+/// Copies a commit with its whole tree and without its history, if it is not there yet.
+fn take(path: &Path, ours: &Repository, theirs: &Repository, commit: &git2::Commit<'_>) -> Result<(), Error> {
+    let odb = ours.odb()?;
+    if !odb.exists(commit.id()) {
+        let mut transfer = Transfer::new(theirs)?;
+        transfer.tree(commit.tree_id(), None, &|id| odb.exists(id))?;
+        transfer.commit(commit.id())?;
+        transfer.finish(ours)?;
+        open::settle(path)?;
+    }
+    // As it is stored: a graft of the remote's hides parents.
+    if ours.find_commit(commit.id())?.parent_count() > 0 {
+        cut_history(path, commit.id())?;
+    }
+    Ok(())
 }
 
 /// Where the mirror remembers a branch. The name is flat, since `a` and `a/b` can follow one another on a remote.

@@ -1,11 +1,13 @@
 //! A run's own repository: bare, the service's, with the mirror's objects as its alternate.
 
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository, Signature, Time};
 
 use super::mirror::cut_history;
+use super::transfer::Transfer;
 use super::{Error, Mirror, commit_id, oid, open};
 use crate::cycle::id::{CommitId, RunId, TreeId};
 use crate::hidden::reveal;
@@ -114,6 +116,42 @@ impl RunRepo {
         keep(&repo, commit)?;
         open::settle(&self.path)?;
         Ok(commit_id(commit))
+    }
+}
+
+impl RunRepo {
+    /// A commit of the run's, with all that the commit before it has not, as a git pack.
+    ///
+    /// # Errors
+    /// The commit is not there.
+    pub fn pack(&self, commit: &CommitId) -> Result<Vec<u8>, Error> {
+        let repo = self.git()?;
+        let commit = repo.find_commit(oid(commit.as_str())?)?;
+        let mut transfer = Transfer::new(&repo)?;
+        transfer.tree(commit.tree_id(), Some(commit.parent(0)?.tree_id()), &|_| false)?;
+        transfer.commit(commit.id())?;
+        transfer.bytes()
+    }
+
+    /// Takes in a commit that [`RunRepo::pack`] made a pack of, perhaps on another machine.
+    ///
+    /// # Errors
+    /// It is no pack, or the commit is not in it.
+    pub fn unpack(&self, commit: &CommitId, pack: &[u8]) -> Result<(), Error> {
+        let repo = self.git()?;
+        let odb = repo.odb()?;
+        let mut writer = odb.packwriter()?;
+        writer.write_all(pack).map_err(Error::io("take in what a step made"))?;
+        writer.commit()?;
+        keep(&repo, repo.find_commit(oid(commit.as_str())?)?.id())?;
+        open::settle(&self.path)
+    }
+
+    /// Whether a commit is here, with or without all that it needs.
+    #[must_use]
+    pub fn has(&self, commit: &CommitId) -> bool {
+        let found = || Ok::<_, Error>(self.git()?.find_commit(oid(commit.as_str())?)?.id());
+        found().is_ok()
     }
 }
 

@@ -61,6 +61,13 @@ impl<'a> Transfer<'a> {
         Ok(())
     }
 
+    /// What was collected, as one pack.
+    pub(super) fn bytes(mut self) -> Result<Vec<u8>, Error> {
+        let mut buffer = git2::Buf::new();
+        self.pack.write_buf(&mut buffer)?;
+        Ok(buffer.to_vec())
+    }
+
     /// Writes what was collected to the other repository, all of it or nothing.
     pub(super) fn finish(mut self, to: &Repository) -> Result<(), Error> {
         if self.chosen.is_empty() {

@@ -13,16 +13,15 @@ use crate::cycle::id::{Lease, RunId};
 use crate::cycle::run::Run;
 use crate::cycle::step::{Allowance, Step, StepResult};
 use crate::gateway::Gateway;
+use crate::run_repository::Place;
 use crate::sandbox::{Backend, Limits};
 use crate::store::Store;
 
 /// Where things are kept on this machine.
 #[derive(Debug, Clone)]
 pub struct Directories {
-    /// Bare mirrors, one a repository.
-    pub mirrors: PathBuf,
-    /// What belongs to one run: its repository, its trees, its logs.
-    pub runs: PathBuf,
+    /// Mirrors, and what belongs to one run: its repository, its trees, its logs.
+    pub place: Place,
     /// The gateway's sockets.
     pub sockets: PathBuf,
 }
@@ -84,7 +83,7 @@ impl Task<'_> {
 impl Ports {
     /// The run's own directory.
     pub(super) fn of_run(&self, run: RunId) -> PathBuf {
-        self.directories.runs.join(run.to_string())
+        self.directories.place.of_run(run)
     }
 
     /// Removes the trees of a run that is over; its repository and logs stay.

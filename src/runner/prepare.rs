@@ -34,7 +34,7 @@ pub(super) async fn perform(ports: &Ports, task: &Task<'_>) -> StepResult {
 
 async fn prepare(ports: &Ports, run: &Run) -> Result<Preparation, Error> {
     let of = ports.store.get_run_row(run.id).await?.repository;
-    let (mirrors, directory) = (ports.directories.mirrors.clone(), ports.of_run(run.id));
+    let (mirrors, directory) = (ports.directories.place.mirrors.clone(), ports.of_run(run.id));
     let (id, issue) = (run.id, run.issue.clone());
     let refused = |e: git::Error| Error::Refused(told(&e));
     let found = blocking(move || -> Result<Preparation, Error> {

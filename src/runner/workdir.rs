@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
+use tracing::warn;
 
 use super::ports::{Ports, Task, blocking, told};
 use crate::clock;
@@ -13,7 +14,11 @@ use crate::cycle::run::Run;
 use crate::cycle::step::{Change, LeftOut};
 use crate::forge::inert;
 use crate::git::{self, CommitInfo, DiffLimits, ImportLimits, RunRepo};
-use crate::store::Repository;
+use crate::run_repository;
+use crate::store::{Pack, Repository};
+
+/// The most of one step that is kept in the database, in bytes.
+const LARGEST_PACK: usize = 64 << 20;
 
 /// What goes wrong between a step and its tree. Never an agent's doing: what an agent leaves is imported
 /// or reported as left out.
@@ -27,6 +32,15 @@ pub(super) enum Error {
     Io(#[from] std::io::Error),
     #[error("the store failed")]
     Store(#[from] crate::store::Error),
+}
+
+impl From<run_repository::Error> for Error {
+    fn from(error: run_repository::Error) -> Self {
+        match error {
+            run_repository::Error::Git(e) => Self::Git(e),
+            run_repository::Error::Store(e) => Self::Store(e),
+        }
+    }
 }
 
 /// Whether a checkout has a `.git` for the agent's convenience.
@@ -71,9 +85,7 @@ impl Drop for Tree {
 /// Opens the run's repository.
 pub(super) async fn repository(ports: &Ports, run: &Run) -> Result<(RunRepo, Repository), Error> {
     let of = ports.store.get_run_row(run.id).await?.repository;
-    let (directory, mirrors, id) = (ports.of_run(run.id), ports.directories.mirrors.clone(), of.id);
-    let run = run.id;
-    let repo = blocking(move || RunRepo::open(&directory, run, &git::mirror_path(&mirrors, id))).await?;
+    let repo = ports.directories.place.open(&ports.store, run, &of).await?;
     Ok((repo, of))
 }
 
@@ -108,24 +120,36 @@ pub(super) async fn import(ports: &Ports, task: &Task<'_>, tree: &Tree) -> Resul
     let (base_tree, base) = preparation.as_ref().map(|p| (p.tree.clone(), p.base.clone())).ok_or(git::Error::NoBase)?;
     let info = commit_info(task, parent(task.run, &base));
     let globs = protected(&preparation.map(|p| p.rules.protected).unwrap_or_default());
-    blocking(move || -> Result<Change, Error> {
+    let (change, pack) = blocking(move || -> Result<(Change, Pack), Error> {
         backend.take_back(&path)?;
         let imported = repo.import(&path, &base_tree, &ImportLimits::default())?;
         let commit = repo.commit(&CommitInfo { tree: imported.tree.clone(), ..info })?;
         let diff = repo.diff(&base_tree, &imported.tree, &DiffLimits::default())?;
         let left_out =
             imported.left_out.iter().map(|l| LeftOut { path: l.path.to_string(), reason: l.reason.to_string() });
-        Ok(Change {
+        let change = Change {
             tree: imported.tree,
-            commit,
+            commit: commit.clone(),
             left_out: left_out.collect(),
             protected: diff.paths().filter(|p| globs.is_match(p)).collect(),
             files: diff.files_changed(),
             added: diff.added(),
             removed: diff.removed(),
-        })
+        };
+        Ok((change, Pack { bytes: repo.pack(&commit)?, commit }))
     })
-    .await
+    .await?;
+    keep(ports, task, pack).await?;
+    Ok(change)
+}
+
+/// What a step made outlives this machine, unless it is too much for a database.
+async fn keep(ports: &Ports, task: &Task<'_>, pack: Pack) -> Result<(), Error> {
+    if pack.bytes.len() > LARGEST_PACK {
+        warn!(run.id = %task.run.id, bytes = pack.bytes.len(), "only this node can go on with run {}", task.run.id);
+        return Ok(());
+    }
+    Ok(ports.store.keep_pack(task.lease, task.seq, &pack).await?)
 }
 
 /// Each writing step's commit follows the one before.

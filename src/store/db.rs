@@ -65,19 +65,23 @@ macro_rules! on {
 }
 pub(super) use on;
 
-/// The one place where the dialects differ: the database's own clock, in microseconds since 1970. It replaces `{now}`
-/// in a migration.
+/// The one place where the dialects differ: what stands for `{now}` and `{blob}` in a migration.
 #[derive(Debug, Clone, Copy)]
 struct Dialect {
+    /// The database's own clock, in microseconds since 1970.
     now: &'static str,
+    /// The type of bytes.
+    blob: &'static str,
 }
 
-const SQLITE: Dialect = Dialect { now: "cast(unixepoch('subsec') * 1000000 as integer)" };
-const POSTGRES: Dialect = Dialect { now: "cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)" };
+const SQLITE: Dialect = Dialect { now: "cast(unixepoch('subsec') * 1000000 as integer)", blob: "blob" };
+const POSTGRES: Dialect =
+    Dialect { now: "cast(extract(epoch from clock_timestamp()) * 1000000 as bigint)", blob: "bytea" };
 
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "start", include_str!("../../migrations/0001_start.sql")),
     (2, "nodes", include_str!("../../migrations/0002_nodes.sql")),
+    (3, "packs", include_str!("../../migrations/0003_packs.sql")),
 ];
 
 impl MigrationSource<'static> for Dialect {
@@ -86,8 +90,9 @@ impl MigrationSource<'static> for Dialect {
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<Vec<Migration>, sqlx::error::BoxDynError>> + Send + 'static>>
     {
         let one = move |(version, name, text): &(i64, &'static str, &'static str)| {
-            // Two fixed texts of ours make one.
-            let text = AssertSqlSafe(text.replace("{now}", self.now)).into_sql_str();
+            // Fixed texts of ours make one.
+            let text = text.replace("{now}", self.now).replace("{blob}", self.blob);
+            let text = AssertSqlSafe(text).into_sql_str();
             Migration::new(*version, (*name).into(), MigrationType::Simple, text, false)
         };
         Box::pin(async move { Ok(MIGRATIONS.iter().map(one).collect()) })

@@ -9,6 +9,7 @@ mod entry;
 mod issues;
 mod leases;
 mod money;
+mod packs;
 mod runs;
 mod sql;
 #[cfg(test)]
@@ -22,6 +23,7 @@ pub use entry::{Entry, Usage};
 pub use issues::{NewIssue, Repository};
 pub use leases::News;
 pub use money::{Call, Reservation};
+pub use packs::Pack;
 pub use runs::{Count, RunRow, Stored};
 pub use transcripts::Line;
 

@@ -190,7 +190,11 @@ impl Store {
 
     async fn append(&self, lease: Option<Lease>, run: &Run, event: &Event, now: Stamp) -> Result<Option<Run>, Error> {
         let mut next = run.clone();
-        next.apply(event)?;
+        if let Err(illegal) = next.apply(event) {
+            // What another holder did meanwhile is no fault of the log.
+            self.check(lease).await?;
+            return Err(illegal.into());
+        }
         let moved = on!(
             &self.db,
             tx | t | {
@@ -218,10 +222,17 @@ impl Store {
         if !moved {
             self.db.announce(&run.id.to_string()).await;
         }
+        if moved {
+            self.check(lease).await?;
+        }
+        Ok((!moved).then_some(next))
+    }
+
+    /// Refuses who has lost the run.
+    async fn check(&self, lease: Option<Lease>) -> Result<(), Error> {
         match lease {
-            _ if !moved => Ok(Some(next)),
-            Some(lease) if self.standing(run.id).await?.1 != lease.fence => Err(lost(lease)),
-            Some(_) | None => Ok(None),
+            Some(lease) if self.standing(lease.run).await?.1 != lease.fence => Err(lost(lease)),
+            Some(_) | None => Ok(()),
         }
     }
 

@@ -69,6 +69,11 @@ statements! {
     INSERT_TRANSCRIPT = "insert into transcript (run_id, seq, step, at, payload) values ($1, $2, $3, $4, $5)";
     LIST_TRANSCRIPT   = "select step, at, payload from transcript where run_id = $1 order by seq limit $2";
 
+    /// A step that begins again after a crash may make the same once more.
+    KEEP_PACK         = "insert into pack (run_id, step, commit_id, payload) values ($1, $2, $3, $4)
+                         on conflict (run_id, step) do update set commit_id = excluded.commit_id, payload = excluded.payload";
+    LIST_PACKS        = "select commit_id, payload from pack where run_id = $1 order by step";
+
     FIND_BASELINE     = "select payload from baseline where repository_id = $1 and commit_id = $2 and commands = $3";
     KEEP_BASELINE     = "insert into baseline (repository_id, commit_id, commands, payload, at) values ($1, $2, $3, $4, $5)
                          on conflict (repository_id, commit_id, commands) do nothing";

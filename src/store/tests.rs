@@ -13,6 +13,7 @@ use crate::cycle::outcome::Outcome;
 use crate::cycle::plan::{Next, plan};
 use crate::cycle::policy::{AgentChoice, Effort};
 use crate::cycle::preset::second_reader;
+use crate::cycle::step::StepResult;
 
 /// A database of a test's own.
 enum Place {
@@ -91,6 +92,18 @@ on_both! {
     who_lost_a_run_writes_nothing_more_of_it,
     people_write_of_a_run_whoever_holds_it,
     what_one_process_does_to_a_run_the_others_hear,
+    what_steps_made_is_kept_in_order_and_the_last_of_a_step_counts,
+}
+
+async fn what_steps_made_is_kept_in_order_and_the_last_of_a_step_counts(place: &Place) {
+    let (store, _, run) = with_run(place).await;
+    let lease = held(&store, A).await;
+    let pack = |digit: &str, bytes: &[u8]| Pack { commit: digit.repeat(40).parse().unwrap(), bytes: bytes.to_vec() };
+    let (first, again, second) = (pack("a", b"PACK\0\xff"), pack("b", b""), pack("c", &[7; 100_000]));
+    for (step, pack) in [(9, &second), (3, &first), (3, &again)] {
+        store.keep_pack(lease, step, pack).await.unwrap();
+    }
+    assert_eq!(store.list_packs(run).await.unwrap(), [again, second]);
 }
 
 async fn what_one_process_does_to_a_run_the_others_hear(place: &Place) {
@@ -156,6 +169,7 @@ async fn who_lost_a_run_writes_nothing_more_of_it(place: &Place) {
     let run = store.load(id).await.unwrap();
     let Next::Begin { step, allowance, .. } = plan(&run) else { panic!("a new run begins with a step") };
     let begin = Event::StepBegan { step, allowance, used: Duration::ZERO };
+    let cannot_follow = Event::StepFinished { result: StepResult::Stopped, spent: Money::ZERO, used: Duration::ZERO };
     let pull = PullRequest {
         number: 0,
         base: "main".into(),
@@ -168,10 +182,12 @@ async fn who_lost_a_run_writes_nothing_more_of_it(place: &Place) {
     let refused = [
         store.intend(old, &run, &begin, Stamp(3)).await.map(drop),
         store.finish(old, &begin, Stamp(3)).await.map(drop),
+        store.finish(old, &cannot_follow, Stamp(3)).await.map(drop),
         store.write_line(old, 2, &"late", Stamp(3)).await,
         store.reserve(&call("late", old, 1), Stamp(3)).await.map(drop),
         store.save_pull_request(repository.id, old, &pull, Stamp(3)).await.map(drop),
         store.record_delivery(old, "pushed", "late", Stamp(3)).await,
+        store.keep_pack(old, 2, &Pack { commit: "a".repeat(40).parse().unwrap(), bytes: Vec::new() }).await,
     ];
     for (n, refused) in refused.iter().enumerate() {
         assert!(matches!(refused, Err(Error::Lost { .. })), "write {n}: {refused:?}");

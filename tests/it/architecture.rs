@@ -22,15 +22,48 @@ const EDGES: &[(&str, &[&str])] = &[
     ("forge", &["clock", "cycle", "hidden"]),
     ("checks", &["clock", "cycle", "nearest", "sandbox"]),
     ("agent", &["clock", "cycle", "gateway", "sandbox"]),
-    ("app", &["agent", "checks", "clock", "config", "cycle", "forge", "gateway", "git", "hidden", "sandbox", "store"]),
-    ("runner", &["agent", "checks", "clock", "config", "cycle", "forge", "gateway", "git", "sandbox", "store"]),
+    (
+        "app",
+        &[
+            "agent",
+            "checks",
+            "clock",
+            "config",
+            "cycle",
+            "forge",
+            "gateway",
+            "git",
+            "hidden",
+            "run_repository",
+            "sandbox",
+            "store",
+        ],
+    ),
+    (
+        "runner",
+        &[
+            "agent",
+            "checks",
+            "clock",
+            "config",
+            "cycle",
+            "forge",
+            "gateway",
+            "git",
+            "run_repository",
+            "sandbox",
+            "store",
+        ],
+    ),
+    // A run's repository, which another node may have made: git with what the store kept.
+    ("run_repository", &["cycle", "git", "store"]),
     // The pages ask `app` and read `store`; they never touch what performs runs.
     ("web", &["app", "clock", "config", "cycle", "hidden", "store"]),
     // The model's stand-in speaks the providers' wire format and knows nothing of runs.
     ("model_server", &["gateway"]),
     ("demo", &["app", "clock", "config", "cycle", "model_server", "service", "store"]),
     // Puts everything together: the one module that names every adapter.
-    ("service", &["app", "config", "cycle", "gateway", "runner", "sandbox", "store", "web"]),
+    ("service", &["app", "config", "cycle", "gateway", "run_repository", "runner", "sandbox", "store", "web"]),
     // Characters that nobody can see, made visible: for whoever shows text from outside.
     ("hidden", &[]),
     // The known name that was meant by an unknown one: for whoever refuses a setting.

@@ -8,6 +8,7 @@ mod hostile;
 mod imports;
 mod mirrors;
 mod odd_remotes;
+mod packs;
 mod patches;
 mod pushes;
 mod trees;

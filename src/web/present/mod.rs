@@ -69,7 +69,7 @@ impl Desk for App {
     async fn run(&self, run: RunId) -> Result<Option<run_page::View>, Error> {
         let Some(story) = self.story(run).await.map_err(Error::internal)? else { return Ok(None) };
         let pairs = groups::pairs(&story.run);
-        let diffs = self.diffs(&story.row, pairs, app::story::DiffLimits::default()).await;
+        let diffs = self.diffs(&story, pairs, app::story::DiffLimits::default()).await;
         let diffs = diffs.into_iter().map(Result::ok).collect();
         Ok(Some(run::view(&story, diffs)))
     }

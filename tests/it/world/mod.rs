@@ -9,6 +9,7 @@ mod database;
 mod git;
 mod hostile;
 mod invariants;
+mod nodes;
 mod outside;
 mod pages;
 mod process;

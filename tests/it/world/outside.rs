@@ -20,8 +20,7 @@ pub(super) struct Outside {
     pub(super) scratch: tempfile::TempDir,
     pub(super) remote: PathBuf,
     database: Option<String>,
-    // Serves for as long as it is kept.
-    _model: ModelServer,
+    model: ModelServer,
 }
 
 /// One process of the service.
@@ -33,6 +32,15 @@ pub(super) struct Process {
 
 impl Outside {
     pub(super) async fn new(files: &[(&str, &str)], words: Script) -> Self {
+        Self::over(database::fresh().await, files, words).await
+    }
+
+    /// On a server, whatever the other tests run on, so that nodes can share it; `None` where there is none.
+    pub(super) async fn shared(files: &[(&str, &str)], words: Script) -> Option<Self> {
+        Some(Self::over(Some(database::server().await?), files, words).await)
+    }
+
+    async fn over(database: Option<String>, files: &[(&str, &str)], words: Script) -> Self {
         let scratch = tempfile::tempdir().unwrap();
         let remote = scratch.path().join("remote.git");
         make_repository(&remote, files).unwrap();
@@ -41,7 +49,7 @@ impl Outside {
         let provider = format!("[providers.{PROVIDER}]\nbase_url = \"{}\"\n", model.base_url());
         let settings = [agent("implementer"), agent("reviewer"), provider].concat();
         std::fs::write(scratch.path().join("settings.toml"), settings).unwrap();
-        let outside = Self { scratch, remote, database: database::fresh().await, _model: model };
+        let outside = Self { scratch, remote, database, model };
         let added = outside.program(&["repository", "add", "notes", &outside.remote.display().to_string()]).status();
         assert!(added.unwrap().success());
         outside
@@ -51,23 +59,39 @@ impl Outside {
         self.scratch.path().join("data")
     }
 
+    /// How many calls of the model there were.
+    pub(super) async fn calls(&self) -> usize {
+        let log = reqwest::get(format!("{}/requests", self.model.base_url())).await.unwrap();
+        log.json::<serde_json::Value>().await.unwrap().as_array().unwrap().len()
+    }
+
     /// What the services keep, read beside them.
     pub(super) async fn store(&self) -> Store {
         Store::of(&self.data(), self.database.as_deref()).await.unwrap()
     }
 
     pub(super) fn program(&self, arguments: &[&str]) -> Command {
+        self.program_on(&self.data(), arguments)
+    }
+
+    fn program_on(&self, data: &Path, arguments: &[&str]) -> Command {
         let mut program = Command::new(env!("CARGO_BIN_EXE_countersign"));
         program.args(["--config", "settings.toml"]).args(arguments).current_dir(self.scratch.path());
-        program.env("COUNTERSIGN_DATA", self.data()).env("COUNTERSIGN_LISTEN", "127.0.0.1:0").stdin(Stdio::null());
+        program.env("COUNTERSIGN_DATA", data).env("COUNTERSIGN_LISTEN", "127.0.0.1:0").stdin(Stdio::null());
         program.envs(self.database.iter().map(|url| ("COUNTERSIGN_DATABASE", url)));
         program
     }
 
     /// Starts the service and waits until it says where it listens.
     pub(super) async fn serve(&self) -> Process {
+        self.serve_on("data").await
+    }
+
+    /// The same with a data directory of its own: another node, where the database is shared.
+    pub(super) async fn serve_on(&self, data: &str) -> Process {
         let (file, log) = tempfile::NamedTempFile::new_in(self.scratch.path()).unwrap().keep().unwrap();
-        let mut program = self.program(&["serve"]);
+        let mut program = self.program_on(&self.scratch.path().join(data), &["serve"]);
+        program.env("COUNTERSIGN_LEASE_S", "2");
         program.stdout(file.try_clone().unwrap()).stderr(file);
         let child = program.spawn().unwrap();
         let mut process = Process { child, address: String::new(), log };
@@ -122,6 +146,16 @@ impl Process {
     pub(super) fn stop(mut self) -> ExitStatus {
         self.signal(rustix::process::Signal::TERM);
         self.child.wait().unwrap()
+    }
+
+    /// Freezes it as a machine that is moved or has no time for it; what it started goes on.
+    pub(super) fn freeze(&self) {
+        self.signal(rustix::process::Signal::STOP);
+    }
+
+    /// Lets it go on.
+    pub(super) fn wake(&self) {
+        self.signal(rustix::process::Signal::CONT);
     }
 
     /// Ends it as a power cut would.
