@@ -8,6 +8,7 @@ pub mod app;
 pub mod checks;
 pub mod clock;
 pub mod config;
+pub mod connections;
 pub mod cycle;
 pub mod demo;
 pub mod forge;

@@ -15,6 +15,8 @@ pub struct Limits {
     pub calls: usize,
     /// Connections to one listener at once; more wait.
     pub connections: usize,
+    /// How long a client may take to send the head of its request.
+    pub head: Duration,
     /// How long a request may wait for its turn.
     pub turn: Duration,
     /// How long a client may take to send its request.
@@ -35,6 +37,7 @@ impl Default for Limits {
             calls_per_session: 8,
             calls: 64,
             connections: 64,
+            head: Duration::from_secs(30),
             turn: Duration::from_secs(600),
             upload: Duration::from_secs(60),
             connect: Duration::from_secs(10),

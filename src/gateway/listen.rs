@@ -5,18 +5,13 @@
 use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::serve::Listener;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{UnixListener, UnixStream, unix};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::net::UnixListener;
 use tokio_util::sync::DropGuard;
 
-use super::Gateway;
+use super::{Gateway, Limits};
+use crate::connections::{self, Terms};
 
 /// How long a connection may take to end once its socket is no longer served.
 const LINGER: Duration = Duration::from_secs(5);
@@ -66,9 +61,8 @@ impl Gateway {
         let failed = |cause| ListenError { path: path.to_owned(), cause };
         let listener = bind(path).map_err(failed)?;
         let stop = self.0.stop.child_token();
-        let places = Arc::new(Semaphore::new(self.0.limits.connections));
-        let serving = axum::serve(Bounded { listener, places }, self.router());
-        let serving = serving.with_graceful_shutdown(stop.clone().cancelled_owned()).into_future();
+        let Limits { connections: places, head, idle: stall, .. } = self.0.limits;
+        let serving = connections::serve(listener, self.router(), Terms { places, head, stall }, stop.clone());
         let stopped = stop.clone();
         self.0.tasks.spawn(async move {
             let lingered = async {
@@ -76,8 +70,7 @@ impl Gateway {
                 tokio::time::sleep(LINGER).await;
             };
             tokio::select! {
-                // It ends by being stopped, which is no error.
-                _ = serving => {}
+                () = serving => {}
                 () = lingered => {}
             }
         });
@@ -96,52 +89,4 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     // The user inside the sandbox is not ours.
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o666))?;
     Ok(listener)
-}
-
-/// Accepts a connection only when there is a place for it.
-struct Bounded {
-    listener: UnixListener,
-    places: Arc<Semaphore>,
-}
-
-impl Listener for Bounded {
-    type Io = Placed;
-    type Addr = unix::SocketAddr;
-
-    async fn accept(&mut self) -> (Placed, unix::SocketAddr) {
-        let place = Arc::clone(&self.places).acquire_owned().await;
-        let place = place.expect("the semaphore is never closed");
-        let (stream, address) = Listener::accept(&mut self.listener).await;
-        (Placed { stream, _place: place }, address)
-    }
-
-    fn local_addr(&self) -> io::Result<unix::SocketAddr> {
-        self.listener.local_addr()
-    }
-}
-
-/// A connection, with the place that it takes up.
-struct Placed {
-    stream: UnixStream,
-    _place: OwnedSemaphorePermit,
-}
-
-impl AsyncRead for Placed {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for Placed {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
 }

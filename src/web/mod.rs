@@ -29,6 +29,7 @@ use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::connections::{self, Terms};
 use desk::Desk;
 use error::{Error, Missing};
 use pages::{delegate, home, pull_request, run};
@@ -53,20 +54,19 @@ pub fn router<D: Desk>(desk: Arc<D>) -> Router {
 /// How long answers under way may still take once the service stops.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Serves the pages until the listener fails or `stop` is cancelled; then lets the answers under way finish, and returns
+/// What a browser, or anything else on this machine, may take up.
+const TERMS: Terms = Terms { places: 256, head: Duration::from_secs(30), stall: Duration::from_secs(30) };
+
+/// Serves the pages until `stop` is cancelled; then lets the answers under way finish, and returns
 /// within some seconds.
 pub async fn serve<D: Desk>(listener: TcpListener, desk: Arc<D>, stop: CancellationToken) {
-    let served = axum::serve(listener, router(desk)).with_graceful_shutdown(stop.clone().cancelled_owned());
+    let served = connections::serve(listener, router(desk), TERMS, stop.clone());
     let late = async {
         stop.cancelled().await;
         tokio::time::sleep(GRACE).await;
     };
     tokio::select! {
-        ended = served.into_future() => {
-            if let Err(e) = ended {
-                tracing::error!(error = &e as &dyn std::error::Error, "the pages are no longer served");
-            }
-        }
+        () = served => {}
         () = late => tracing::warn!("answers that did not end were cut"),
     }
 }

@@ -269,6 +269,46 @@ async fn a_sandbox_that_holds_all_its_connections_shuts_out_only_itself() {
 }
 
 #[tokio::test]
+async fn connections_that_never_say_what_they_want_are_let_go() {
+    let limits = Limits { connections: 2, head: Duration::from_millis(200), ..Limits::default() };
+    let rig = Rig::with_limits(always(says("ok")), limits).await;
+    let held: Vec<_> = (0..20).map(|_| UnixStream::connect(&rig.socket).unwrap()).collect();
+    let token = rig.session(FIVE);
+    rig.client(&token).messages(&request("go", 4_096)).await.unwrap();
+    drop(held);
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let limits = Limits { upload: Duration::from_millis(200), ..Limits::default() };
+    let rig = Rig::with_limits(always(says("never said")), limits).await;
+    let token = rig.session(FIVE);
+    for (framing, start) in [
+        ("content-length: 100", "{"),
+        ("transfer-encoding: chunked", "5\r\n{\"mod"),
+        ("transfer-encoding: chunked", "fffffffffffffffff\r\n{"),
+        ("transfer-encoding: chunked", "zz\r\n{\r\n"),
+        ("transfer-encoding: chunked\r\ncontent-length: 2", "2\r\n{}\r\n"),
+        ("content-length: 2\r\ncontent-length: 3", "{}}"),
+        ("content-length: -1", "{}"),
+        ("transfer-encoding: gzip", "{}"),
+    ] {
+        let mut stream = UnixStream::connect(&rig.socket).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let head = format!("POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: {}\r\n{framing}", token.expose());
+        stream.write_all(format!("{head}\r\n\r\n{start}").as_bytes()).unwrap();
+        let answer = tokio::task::spawn_blocking(move || {
+            let mut answer = Vec::new();
+            stream.read_to_end(&mut answer).map(|_| String::from_utf8_lossy(&answer).into_owned())
+        });
+        let answer = answer.await.unwrap().unwrap_or_else(|error| panic!("{framing}, {start}: {error}"));
+        assert!(answer.starts_with("HTTP/1.1 4"), "{framing}, {start}: {answer}");
+    }
+    assert!(rig.asked().await.is_empty());
+    rig.assert_settled(&token);
+}
+
+#[tokio::test]
 async fn a_socket_left_behind_is_replaced_and_any_other_file_is_not() {
     let rig = Rig::new(always(says("ok"))).await;
     let left = rig.socket.with_file_name("left.sock");

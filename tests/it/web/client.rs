@@ -13,6 +13,7 @@ use countersign::web::pages::delegate::refusal::Field;
 use countersign::web::pages::delegate::{self, Repository};
 use countersign::web::pages::{home, pull_request, run};
 use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
 
 /// The run that the pages show.
 pub(super) const RUN: RunId = RunId::from_u128(1);
@@ -86,8 +87,7 @@ impl Service {
         let shelf = Arc::new(Shelf::default());
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
-        let router = countersign::web::router(Arc::clone(&shelf));
-        runtime.spawn(async move { axum::serve(listener, router).await });
+        runtime.spawn(countersign::web::serve(listener, Arc::clone(&shelf), CancellationToken::new()));
         Self { address, shelf, _runtime: runtime }
     }
 
@@ -113,6 +113,23 @@ impl Service {
         let (host, origin) = (self.host(), format!("http://{}", self.host()));
         let headers = [("host", host.as_str()), ("origin", &origin), ("sec-fetch-site", "same-origin"), FORM];
         self.send("POST", path, &headers, body.as_bytes())
+    }
+
+    /// Sends bytes that need not be a request.
+    pub(super) fn raw(&self, bytes: &[u8]) -> (TcpStream, std::io::Result<()>) {
+        let mut stream = TcpStream::connect(self.address).expect("the service listens");
+        let sent = stream.write_all(bytes);
+        (stream, sent)
+    }
+
+    /// Sends bytes that need not be a request, and reads what comes back.
+    pub(super) fn raw_status(&self, text: &str) -> (u16, String) {
+        // A refusal may overtake the sending.
+        let (mut stream, _) = self.raw(text.as_bytes());
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        (answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0), answer)
     }
 
     /// Sends a request and reads the answer to its end.

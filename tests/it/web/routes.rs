@@ -351,3 +351,59 @@ fn bytes_that_are_no_form_and_no_text_change_nothing() {
     }
     assert_eq!(service.taken(), []);
 }
+
+/// Whoever holds connections without a word keeps nobody else from being answered, and hidden bytes get no further than
+/// a refusal.
+#[test]
+fn no_bytes_on_the_wire_bring_the_service_down() {
+    let service = Service::start();
+    let host = service.host();
+    let _idle: Vec<_> = (0..200).map(|_| service.raw(b"GET / HTTP/1.1\r\nhost: ").0).collect();
+    let css = format!("/static/{}", countersign::web::assets::version());
+    let long = "a".repeat(60 << 10);
+    let mut paths = vec![
+        "/runs/..%2f..%2fetc%2fpasswd".to_owned(),
+        "/runs/%2e%2e/%2e%2e/serve.lock".to_owned(),
+        "//runs//".to_owned(),
+        "/runs/0/../../x".to_owned(),
+        "/runs/99999999999999999999999999999999999999999999999999".to_owned(),
+        "/runs/-1".to_owned(),
+        "/runs/%c0%af%c0%ae".to_owned(),
+        "/runs/%e2%80%ae%00/pull-request".to_owned(),
+        "/runs/{00000000-0000-0000-0000-0000000000ff}".to_owned(),
+        format!("/runs/{long}"),
+        format!("/?{long}"),
+    ];
+    for name in ["..%2f..%2fCargo.toml", "%2e%2e/app.css", "app.css%00", "app.css/", "App.css", "..;/app.css"] {
+        paths.push(format!("{css}/{name}"));
+    }
+    for path in paths {
+        let (status, _) =
+            service.raw_status(&format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"));
+        let known = path.starts_with("/?");
+        let shown = &path[..path.len().min(60)];
+        assert!(
+            if known { [200, 414].contains(&status) } else { [400, 404, 414].contains(&status) },
+            "{shown}: {status}"
+        );
+    }
+    let many = "x: y\r\n".repeat(5_000);
+    for (request, expected) in [
+        (format!("GET http://evil.example/ HTTP/1.1\r\nhost: {host}\r\n"), 421),
+        (format!("GET / HTTP/1.1\r\nhost: {host}\r\nhost: evil.example\r\n"), 421),
+        (format!("GET / HTTP/1.1\r\nhost: {host}@evil.example\r\n"), 421),
+        ("GET / HTTP/1.0\r\n".to_owned(), 421),
+        (format!("TRACE / HTTP/1.1\r\nhost: {host}\r\n"), 405),
+        (format!("DELETE /delegate HTTP/1.1\r\nhost: {host}\r\n"), 403),
+        (format!("CONNECT {host} HTTP/1.1\r\nhost: {host}\r\n"), 403),
+        (format!("GET / HTTP/1.1\r\nhost: {host}\r\n{many}"), 431),
+        (format!("GET / HTTP/1.1\r\nhost: {host}\r\nx: {long}{long}\r\n"), 431),
+        (format!("GET / HTTP/9.9\r\nhost: {host}\r\n"), 400),
+    ] {
+        let (status, answer) = service.raw_status(&format!("{request}connection: close\r\n\r\n"));
+        let shown = &request[..request.len().min(80)];
+        assert_eq!(status, expected, "{shown}: {}", &answer[..answer.len().min(300)]);
+    }
+    assert_eq!(service.taken(), []);
+    assert_eq!(service.get("/").status, 200);
+}
