@@ -51,6 +51,7 @@ pub struct Inspected {
     /// Whether the provider drops parts of the conversation, so that a later request can count more than this one.
     pub edits_context: bool,
     has_tools: bool,
+    has_thoughts: bool,
     length: usize,
     limit_at: Range<usize>,
     messages_at: Range<usize>,
@@ -87,6 +88,7 @@ impl Inspected {
             cached_for_an_hour: found.hour,
             edits_context: request.context_management.is_some(),
             has_tools: !tools.is_empty(),
+            has_thoughts: found.thoughts,
             length: body.len(),
             limit_at: position(body, request.max_tokens.get()),
             messages_at: position(body, request.messages.get()),
@@ -104,7 +106,8 @@ impl Inspected {
     /// The same, where the provider has counted `tokens` for `earlier`, and this request only goes on from it.
     ///
     /// `None` where it does not: anything besides the messages differs, or the provider dropped parts of the
-    /// conversation when it counted.
+    /// conversation when it counted. It drops thoughts that a person's words came after, and counts them again where
+    /// those words are gone.
     #[must_use]
     pub fn input_bound_after(&self, body: &str, earlier: &Self, earlier_body: &str, tokens: u64) -> Option<u64> {
         if earlier.edits_context || self.around_messages(body) != earlier.around_messages(earlier_body) {
@@ -113,6 +116,10 @@ impl Inspected {
         let messages = body.as_bytes().get(self.messages_at.clone())?;
         let earlier_messages = earlier_body.as_bytes().get(earlier.messages_at.clone())?;
         let shared = messages.iter().zip(earlier_messages).take_while(|(one, other)| one == other).count();
+        let list = earlier_messages.strip_suffix(b"]").unwrap_or(earlier_messages).trim_ascii_end();
+        if earlier.has_thoughts && shared < list.len() {
+            return None;
+        }
         let from = self.messages_at.start + shared;
         let behind = self.length - self.messages_at.end;
         Some(self.bound_from(from).saturating_sub(to_u64(behind)).saturating_add(tokens))
@@ -289,6 +296,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
 #[derive(Default)]
 struct Found {
     hour: bool,
+    thoughts: bool,
     images: Vec<Range<usize>>,
 }
 
@@ -296,7 +304,11 @@ impl Found {
     fn block(&mut self, block: BlockPeek<'_>, body: &str) -> Result<(), BadRequest> {
         self.mark(block.cache_control.as_ref());
         match block.kind.as_ref() {
-            "text" | "tool_use" | "thinking" | "redacted_thinking" => Ok(()),
+            "text" | "tool_use" => Ok(()),
+            "thinking" | "redacted_thinking" => {
+                self.thoughts = true;
+                Ok(())
+            }
             "image" => self.image(block.source, body),
             "tool_result" => {
                 let inner = block.content.into_iter().flat_map(|content| content.0);
@@ -410,6 +422,12 @@ mod tests {
             body(HI, r#","max\u005ftokens":9"#),
             body(HI, r#","model":"other""#),
             body(HI, r#","messages":[]"#),
+            body(HI, r#","stream":true,"stream":false"#),
+            body(HI, r#","tools":[],"tools":[{"type":"web_search_20250305","name":"web_search"}]"#),
+            body(HI, r#","speed":"standard","speed":"fast""#),
+            body(HI, "").replace("4096", "1e3"),
+            body(HI, "").replace("4096", "18446744073709551616"),
+            format!("\u{feff}{}", body(HI, "")),
             body(HI, "").replace("4096", "4096.0"),
             body(HI, "").replace("4096", "-1"),
             body(HI, "").replace("4096", "\"4096\""),
@@ -472,6 +490,24 @@ mod tests {
         assert_eq!(Inspected::read(&other).unwrap().input_bound_after(&other, &first, &one, 900), None);
         let model = two.replace("\"m\"", "\"n\"");
         assert_eq!(Inspected::read(&model).unwrap().input_bound_after(&model, &first, &one, 900), None);
+    }
+
+    #[test]
+    fn thoughts_that_were_not_counted_are_not_taken_for_counted() {
+        let asked = r#"[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"}]}"#;
+        let replied = r#",{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}"#;
+        let counted = body(&format!(r#"{asked}{replied},{{"role":"user","content":"and now?"}} ]"#), "");
+        let longer = body(
+            &format!(
+                r#"{asked}{replied},{{"role":"user","content":"and now?"}} ,{{"role":"assistant","content":"no"}}]"#
+            ),
+            "",
+        );
+        let other = body(&format!("{asked}{replied}]"), "");
+        let read = |text: &str| Inspected::read(text).unwrap();
+        let after = |text: &str| read(text).input_bound_after(text, &read(&counted), &counted, 20);
+        assert!(after(&longer).is_some_and(|bound| bound < read(&longer).input_bound()));
+        assert_eq!(after(&other), None, "the words that made the thoughts old are gone");
     }
 
     #[test]
