@@ -158,3 +158,39 @@ async fn the_doctor_proves_every_statement_or_says_what_is_missing() {
     let left: Vec<_> = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["init"], "the doctor left something behind");
 }
+
+/// Makes children of process 1 as fast as the kernel lets it, each dead at once.
+const FLOOD: &str = r"
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+static char stack[65536];
+static int end(void *nothing) { _exit(0); }
+int main(void) {
+    for (int i = 0; i < 16; i++)
+        if (fork() == 0) {
+            setsid();
+            while (getppid() != 1) sched_yield();
+            for (;;) clone(end, stack + 65536, CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD, 0);
+        }
+    return 0;
+}
+";
+
+#[tokio::test]
+async fn a_flood_of_dead_children_does_not_keep_process_1_from_its_work() {
+    let Some(place) = Place::new() else { return };
+    let sandbox = place.start().await;
+    sandbox.write("flood.c", FLOOD.as_bytes()).await.unwrap();
+    said(&sandbox, "cc -O1 -o flood flood.c").await;
+    let began = Instant::now();
+    let sleeper = Command { time_limit: Duration::from_secs(1), ..shell("./flood; exec sleep 1000") };
+    assert_eq!(sandbox.run(&sleeper).await.unwrap().end, End::TimedOut);
+    for _ in 0..20 {
+        assert_eq!(sandbox.read("flood.c", 10).await.unwrap().len(), 10);
+    }
+    sandbox.kill_commands().await.unwrap();
+    assert_eq!(said(&sandbox, "echo still here").await, "still here");
+    assert!(began.elapsed() < Duration::from_secs(10), "it took {:?}", began.elapsed());
+}
