@@ -110,7 +110,7 @@ async fn perform(arguments: Arguments) -> Result<ExitCode> {
 }
 
 async fn repositories(config: &Config, command: RepositoryCommand) -> Result<()> {
-    std::fs::create_dir_all(&config.data).context("the data directory cannot be made")?;
+    service::make_data_directory(&config.data).context("the data directory cannot be made")?;
     let store = Store::of(&config.data, config.database.as_ref().map(Secret::expose)).await?;
     let mut out = std::io::stdout();
     match command {
@@ -133,6 +133,7 @@ async fn repositories(config: &Config, command: RepositoryCommand) -> Result<()>
 
 async fn examine(config: &Config) -> Result<ExitCode> {
     service::check_providers(config)?;
+    service::make_data_directory(&config.data).context("the data directory cannot be made")?;
     let settings = NamespaceSettings {
         uid: config.sandbox.uid,
         strict: config.sandbox.strict,

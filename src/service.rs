@@ -1,8 +1,10 @@
 //! Putting the service together from its configuration, serving it, and taking it down without losing a step: the one
 //! module that names every adapter.
 
+use std::fs::DirBuilder;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -170,7 +172,17 @@ fn choice(agent: &AgentConfig) -> AgentChoice {
     AgentChoice { provider: agent.provider.clone(), model: agent.model.clone(), effort: Effort::Medium }
 }
 
+/// Makes the data directory where there is none: for nobody else on this machine, since it holds whole repositories and
+/// everything that was said about them. One that exists stays as its owner made it.
+///
+/// # Errors
+/// It cannot be made.
+pub fn make_data_directory(path: &Path) -> std::io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
 fn directories(data: &Path) -> Result<Directories, StartError> {
+    make_data_directory(data).map_err(|source| StartError::Directory { path: data.display().to_string(), source })?;
     let made = |name: &str| {
         let path = data.join(name);
         let failed = |source| StartError::Directory { path: path.display().to_string(), source };

@@ -19,7 +19,7 @@ use crate::config::{AgentConfig, AgentsConfig, Config, ProviderConfig, secret_va
 use crate::cycle::id::{IssueId, RunId};
 use crate::cycle::run::Delivery;
 use crate::model_server;
-use crate::service::{Service, Started, stop_signal};
+use crate::service::{Service, Started, make_data_directory, stop_signal};
 use crate::store::Repository;
 use story::{STORIES, Story};
 
@@ -86,7 +86,7 @@ impl Data {
     fn make(given: Option<&Path>) -> Result<Self> {
         let fresh = || std::env::temp_dir().join(format!("countersign-demo-{}", RunId::new()));
         let path = given.map_or_else(fresh, Path::to_owned);
-        std::fs::create_dir_all(&path).with_context(|| format!("{} cannot be made", path.display()))?;
+        make_data_directory(&path).with_context(|| format!("{} cannot be made", path.display()))?;
         if path.join("countersign.db").exists() {
             bail!("{} holds an earlier demo; remove it or name another directory", path.display());
         }

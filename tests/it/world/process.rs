@@ -1,5 +1,6 @@
 //! The real program, started as a process: what it refuses, and that it says so and ends.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -113,6 +114,8 @@ fn a_relative_data_directory_serves_every_command() {
     let added = refusing(scratch.path(), &["repository", "add", "notes", &bare.display().to_string()], &relative);
     let place = scratch.path().join("kept/here").display().to_string();
     assert!(text(&added).contains(&place), "{}", text(&added));
+    let mode = std::fs::metadata(scratch.path().join("kept/here")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "others on this machine can read the repositories");
     let listed = refusing(scratch.path(), &["repository", "list"], &relative);
     assert!(text(&listed).contains("notes"), "{}", text(&listed));
 }
