@@ -16,7 +16,7 @@ use countersign::gateway::{ClientError, Limits, Stop};
 use futures_util::stream;
 use serde_json::Value;
 
-use super::{MODEL, Rig, always, request, says};
+use super::{MODEL, Rig, always, request, says, until};
 
 const FIVE: Money = Money::from_cents(500);
 
@@ -276,6 +276,31 @@ async fn connections_that_never_say_what_they_want_are_let_go() {
     let token = rig.session(FIVE);
     rig.client(&token).messages(&request("go", 4_096)).await.unwrap();
     drop(held);
+}
+
+#[tokio::test]
+async fn an_agent_that_reads_nothing_of_its_answer_is_charged_and_let_go() {
+    let endless = post(|| async {
+        let pieces = stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b'x'; 64 << 10]));
+        axum::body::Body::from_stream(pieces)
+    });
+    let limits = Limits { connections: 1, idle: Duration::from_millis(200), answer: usize::MAX, ..Limits::default() };
+    let rig = Rig::before(provider(Router::new().route("/v1/messages", endless)).await, limits);
+    let token = rig.session(FIVE);
+    let body = serde_json::to_string(&countersign::gateway::wire::anthropic::MessagesRequest {
+        stream: true,
+        ..request("go", 4_096)
+    });
+    let body = body.unwrap();
+    let head = format!("POST /v1/messages HTTP/1.1\r\nhost: x\r\nx-api-key: {}\r\n", token.expose());
+    let mut silent = UnixStream::connect(&rig.socket).unwrap();
+    silent.write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
+    until("the call is reported", || rig.report(&token).calls == 1).await;
+    rig.assert_settled(&token);
+    // There is one place, so this one is answered only when the other has lost it.
+    let answered = tokio::time::timeout(Duration::from_secs(20), rig.post(&token, "{}")).await;
+    assert_eq!(answered.expect("the place was never free").status(), 400);
+    drop(silent);
 }
 
 #[tokio::test]
