@@ -125,7 +125,7 @@ impl Call {
     }
 
     fn quote(&self) -> Quote {
-        let bound = self.open.input_bound(&self.inspected, self.text());
+        let bound = self.open.input_bound(&self.passed, &self.inspected, self.text());
         Quote::new(&self.price, bound, self.inspected.cached_for_an_hour, self.inspected.max_tokens)
     }
 
@@ -184,7 +184,8 @@ impl Call {
     }
 
     fn remember(&self, tokens: u64) {
-        self.open.remember(Billed { inspected: self.inspected.clone(), body: self.body.clone(), tokens });
+        let (passed, inspected, body) = (self.passed.clone(), self.inspected.clone(), self.body.clone());
+        self.open.remember(Billed { passed, inspected, body, tokens });
     }
 }
 

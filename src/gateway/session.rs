@@ -12,7 +12,7 @@ use super::meter::{Basis, Settlement, Tokens};
 use super::prices::Price;
 use super::providers::Provider;
 use super::secret::TokenDigest;
-use super::upstream::Line;
+use super::upstream::{Line, Passed};
 use super::wire::anthropic::Inspected;
 use crate::cycle::id::Lease;
 use crate::cycle::money::Money;
@@ -134,6 +134,7 @@ pub(super) struct Open {
 /// A request whose input the provider has counted.
 #[derive(Debug)]
 pub(super) struct Billed {
+    pub(super) passed: Passed,
     pub(super) inspected: Inspected,
     pub(super) body: Bytes,
     pub(super) tokens: u64,
@@ -160,9 +161,11 @@ impl Open {
     }
 
     /// The most input tokens of a request, made smaller by what the provider has counted before.
-    pub(super) fn input_bound(&self, inspected: &Inspected, body: &str) -> u64 {
+    pub(super) fn input_bound(&self, passed: &Passed, inspected: &Inspected, body: &str) -> u64 {
         let billed = lock(&self.billed);
-        let after = billed.iter().filter_map(|earlier| {
+        // A header can change what the provider makes of the same bytes.
+        let alike = billed.iter().filter(|earlier| earlier.passed == *passed);
+        let after = alike.filter_map(|earlier| {
             let text = std::str::from_utf8(&earlier.body).ok()?;
             inspected.input_bound_after(body, &earlier.inspected, text, earlier.tokens)
         });

@@ -17,7 +17,7 @@ pub(super) struct Line {
 }
 
 /// What of a request's surroundings is passed on.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Passed {
     /// Whether the client asked for the beta form of the address.
     pub(super) beta_address: bool,

@@ -144,6 +144,24 @@ async fn what_was_counted_before_is_not_reserved_again_by_its_bytes() {
     rig.assert_settled(&token);
 }
 
+/// A header can change what the provider makes of the same bytes, so a count under one says nothing under another.
+#[tokio::test]
+async fn what_was_counted_under_other_headers_is_reserved_by_its_bytes() {
+    let rig = Rig::new(always(says("ok"))).await;
+    let token = rig.session(FIVE);
+    let asked = request(&"long ".repeat(10_000), 4_096);
+    for beta in ["a", "b", "b"] {
+        let call = rig.http().post("http://gateway/v1/messages").bearer_auth(token.expose());
+        let reply = call.header("anthropic-beta", beta).json(&asked).send().await.unwrap();
+        assert_eq!(reply.status(), 200);
+        // Read to its end: then the call is settled.
+        reply.bytes().await.unwrap();
+    }
+    let amounts = rig.ledger.amounts(rig.run);
+    assert_eq!(amounts[1], amounts[0]);
+    assert!(amounts[2] < amounts[1], "{amounts:?}");
+}
+
 #[tokio::test]
 async fn a_gateway_that_is_not_there_is_said_to_be_unreachable() {
     let rig = Rig::new(always(says("ok"))).await;
